@@ -66,7 +66,7 @@
 #define ACCEL_END_OF(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
 /** True when the open struct at `pointer` was written by somebody who knows `member`. */
-#define ACCEL_HAS(pointer, member) \
+#define ACCEL_HAS(pointer, member)                                                                                     \
     ((pointer)->size >= (size_t)((const char *)(&(pointer)->member + 1) - (const char *)(pointer)))
 
 /** True when the table at `table` knows `slot` and fills it. */

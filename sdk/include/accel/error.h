@@ -14,28 +14,28 @@
 
 ACCEL_BEGIN_C
 
-#define ACCEL_OK 0                 /**< done */
-#define ACCEL_E_INVALID (-1)       /**< an argument breaks the contract of the function */
-#define ACCEL_E_MEMORY (-2)        /**< out of memory; `heap`, `asked` and `free` of the error say where */
-#define ACCEL_E_UNSUPPORTED (-3)   /**< well formed, and this implementation does not have it */
-#define ACCEL_E_REFUSED (-4)       /**< a driver will not take this node, value or graph */
-#define ACCEL_E_BUSY (-5)          /**< still in use: children are alive or a step is in flight */
-#define ACCEL_E_AGAIN (-6)         /**< the queue is full now; wait for an earlier value and repeat */
-#define ACCEL_E_TIMEOUT (-7)       /**< the deadline passed */
-#define ACCEL_E_DEVICE_LOST (-8)   /**< the device is gone; only frees and close work */
-#define ACCEL_E_CORRUPT (-9)       /**< input from a file or a peer is malformed */
-#define ACCEL_E_IO (-10)           /**< the operating system failed a read or a write; `native` is errno */
-#define ACCEL_E_NOT_FOUND (-11)    /**< no such file, device, driver, key or tensor */
-#define ACCEL_E_DENIED (-12)       /**< permission or trust forbids it */
-#define ACCEL_E_ABI (-13)          /**< made for another ABI */
-#define ACCEL_E_CANCELLED (-14)    /**< the caller asked to stop */
-#define ACCEL_E_DEPENDS (-15)      /**< something this waited for has failed */
-#define ACCEL_E_FORKED (-16)       /**< used in a child after fork */
-#define ACCEL_E_NEEDS_RANGE (-17)  /**< the driver needs the ranges of calibration for this value */
-#define ACCEL_E_MISS (-18)         /**< a cache does not have it any more */
-#define ACCEL_E_LIMIT (-19)        /**< over a limit of the device, the profile or the format */
-#define ACCEL_E_FALLBACK (-20)     /**< it would only work in another way than asked, and policy denies that */
-#define ACCEL_E_INTERNAL (-21)     /**< an invariant of the implementation does not hold: a bug */
+#define ACCEL_OK 0                /**< done */
+#define ACCEL_E_INVALID (-1)      /**< an argument breaks the contract of the function */
+#define ACCEL_E_MEMORY (-2)       /**< out of memory; `heap`, `asked` and `free` of the error say where */
+#define ACCEL_E_UNSUPPORTED (-3)  /**< well formed, and this implementation does not have it */
+#define ACCEL_E_REFUSED (-4)      /**< a driver will not take this node, value or graph */
+#define ACCEL_E_BUSY (-5)         /**< still in use: children are alive or a step is in flight */
+#define ACCEL_E_AGAIN (-6)        /**< the queue is full now; wait for an earlier value and repeat */
+#define ACCEL_E_TIMEOUT (-7)      /**< the deadline passed */
+#define ACCEL_E_DEVICE_LOST (-8)  /**< the device is gone; only frees and close work */
+#define ACCEL_E_CORRUPT (-9)      /**< input from a file or a peer is malformed */
+#define ACCEL_E_IO (-10)          /**< the operating system failed a read or a write; `native` is errno */
+#define ACCEL_E_NOT_FOUND (-11)   /**< no such file, device, driver, key or tensor */
+#define ACCEL_E_DENIED (-12)      /**< permission or trust forbids it */
+#define ACCEL_E_ABI (-13)         /**< made for another ABI */
+#define ACCEL_E_CANCELLED (-14)   /**< the caller asked to stop */
+#define ACCEL_E_DEPENDS (-15)     /**< something this waited for has failed */
+#define ACCEL_E_FORKED (-16)      /**< used in a child after fork */
+#define ACCEL_E_NEEDS_RANGE (-17) /**< the driver needs the ranges of calibration for this value */
+#define ACCEL_E_MISS (-18)        /**< a cache does not have it any more */
+#define ACCEL_E_LIMIT (-19)       /**< over a limit of the device, the profile or the format */
+#define ACCEL_E_FALLBACK (-20)    /**< it would only work in another way than asked, and policy denies that */
+#define ACCEL_E_INTERNAL (-21)    /**< an invariant of the implementation does not hold: a bug */
 
 /** What went wrong, owned by the caller. Closed. Text and remedy are UTF-8 and end in a zero byte. */
 struct accel_error {
