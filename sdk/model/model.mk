@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+# libaccel-model: format, token, family, session. Append to libaccel_model_core_la_SOURCES.
