@@ -1,2 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/arena.c %D%/arena.h \
+	%D%/checked.h \
+	%D%/clock.c %D%/clock.h \
+	%D%/env.c %D%/env.h \
+	%D%/error.c \
+	%D%/file.c %D%/file.h \
+	%D%/hash.c %D%/hash.h \
+	%D%/json.c %D%/json.h \
+	%D%/log.c %D%/log.h \
+	%D%/strbuf.c %D%/strbuf.h \
+	%D%/utf8.c %D%/utf8.h

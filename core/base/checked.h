@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Arithmetic on sizes that came from a file, a peer or a user. Each function returns true and writes the result,
+ * or returns false and leaves it alone when the result does not fit.
+ */
+#ifndef ACCEL_CORE_BASE_CHECKED_H
+#define ACCEL_CORE_BASE_CHECKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool accel_add_u64(uint64_t a, uint64_t b, uint64_t *out_sum)
+{
+    uint64_t sum = a + b;
+    if (sum < a)
+        return false;
+    *out_sum = sum;
+    return true;
+}
+
+static inline bool accel_mul_u64(uint64_t a, uint64_t b, uint64_t *out_product)
+{
+    if (a != 0 && b > UINT64_MAX / a)
+        return false;
+    *out_product = a * b;
+    return true;
+}
+
+static inline bool accel_add_size(size_t a, size_t b, size_t *out_sum)
+{
+    size_t sum = a + b;
+    if (sum < a)
+        return false;
+    *out_sum = sum;
+    return true;
+}
+
+static inline bool accel_mul_size(size_t a, size_t b, size_t *out_product)
+{
+    if (a != 0 && b > SIZE_MAX / a)
+        return false;
+    *out_product = a * b;
+    return true;
+}
+
+/** Rounds up to a multiple of `align`, which must be a power of two. */
+static inline bool accel_align_size(size_t value, size_t align, size_t *out_aligned)
+{
+    size_t sum;
+    if (!accel_add_size(value, align - 1, &sum))
+        return false;
+    *out_aligned = sum & ~(align - 1);
+    return true;
+}
+
+/** True when the range [offset, offset + bytes) lies within a whole of `whole` bytes. */
+static inline bool accel_within_u64(uint64_t offset, uint64_t bytes, uint64_t whole)
+{
+    return offset <= whole && bytes <= whole - offset;
+}
+
+/** A 64-bit number as a size. It cannot fail on the platforms of abi.h, and says so where it could. */
+static inline bool accel_size_of_u64(uint64_t value, size_t *out_size)
+{
+    if (value > SIZE_MAX)
+        return false;
+    *out_size = (size_t)value;
+    return true;
+}
+
+#endif

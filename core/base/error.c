@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <accel/error.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+
+static const char *const names[] = {
+    "ACCEL_OK",         "ACCEL_E_INVALID",   "ACCEL_E_MEMORY",      "ACCEL_E_UNSUPPORTED", "ACCEL_E_REFUSED",
+    "ACCEL_E_BUSY",     "ACCEL_E_AGAIN",     "ACCEL_E_TIMEOUT",     "ACCEL_E_DEVICE_LOST", "ACCEL_E_CORRUPT",
+    "ACCEL_E_IO",       "ACCEL_E_NOT_FOUND", "ACCEL_E_DENIED",      "ACCEL_E_ABI",         "ACCEL_E_CANCELLED",
+    "ACCEL_E_DEPENDS",  "ACCEL_E_FORKED",    "ACCEL_E_NEEDS_RANGE", "ACCEL_E_MISS",        "ACCEL_E_LIMIT",
+    "ACCEL_E_FALLBACK", "ACCEL_E_INTERNAL",
+};
+
+const char *accel_error_name(int32_t code) ACCEL_NOEXCEPT
+{
+    if (code > 0 || code < ACCEL_E_INTERNAL)
+        return "ACCEL_E_?";
+    return names[-code];
+}
+
+/* Formats beside the target first: the arguments may be the very text that is being replaced. */
+static void format_line(char *out, size_t out_bytes, const char *format, va_list values)
+{
+    char line[sizeof(((struct accel_error *)0)->text) + 4];
+    int wanted = vsnprintf(line, sizeof(line), format, values);
+    size_t length = wanted < 0 ? 0 : strlen(line);
+    length = accel_utf8_cut(line, length, out_bytes - 1);
+    line[length] = '\0';
+    accel_utf8_one_line(line);
+    memcpy(out, line, strlen(line) + 1);
+}
+
+int32_t accel_error_set(struct accel_error *error, int32_t code, const char *format, ...) ACCEL_NOEXCEPT
+{
+    va_list values;
+    if (error == NULL || error->code != ACCEL_OK || code == ACCEL_OK)
+        return code;
+    error->code = code;
+    va_start(values, format);
+    format_line(error->text, sizeof(error->text), format, values);
+    va_end(values);
+    return code;
+}
+
+void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCEL_NOEXCEPT
+{
+    va_list values;
+    if (error == NULL || error->remedy[0] != '\0')
+        return;
+    va_start(values, format);
+    format_line(error->remedy, sizeof(error->remedy), format, values);
+    va_end(values);
+}
+
+void accel_error_clear(struct accel_error *error) ACCEL_NOEXCEPT
+{
+    if (error == NULL)
+        return;
+    error->code = ACCEL_OK;
+    error->native = 0;
+    error->heap = 0;
+    error->zero = 0;
+    error->asked = 0;
+    error->free = 0;
+    error->text[0] = '\0';
+    error->remedy[0] = '\0';
+}

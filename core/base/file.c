@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/strbuf.h"
+
+int32_t accel_file_code(int system_error)
+{
+    switch (system_error) {
+    case ENOENT:
+    case ENOTDIR:
+        return ACCEL_E_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return ACCEL_E_DENIED;
+    case ENOMEM:
+        return ACCEL_E_MEMORY;
+    default:
+        return ACCEL_E_IO;
+    }
+}
+
+static int32_t fail_system(struct accel_error *error, const char *verb, const char *path, int system_error)
+{
+    char reason[128];
+    bool first = error && error->code == ACCEL_OK;
+    int32_t code = accel_file_code(system_error);
+    /* strerror is not for threads; the GNU form may answer with a constant text and leave the buffer alone. */
+    const char *text = strerror_r(system_error, reason, sizeof(reason));
+    accel_error_set(error, code, "%s: cannot %s: %s", path, verb, text);
+    if (first)
+        error->native = system_error;
+    return code;
+}
+
+static int32_t fail_memory(struct accel_error *error, const char *path)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "%s: out of memory", path);
+}
+
+static ssize_t read_some(int fd, char *data, size_t bytes)
+{
+    ssize_t got;
+    do
+        got = read(fd, data, bytes);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* Reads to the end, because what stat says about files of /proc and /sys is not their length. */
+static int32_t read_all(int fd, const char *path, size_t limit, struct accel_strbuf *out, struct accel_error *error)
+{
+    char chunk[4096];
+    for (;;) {
+        ssize_t got = read_some(fd, chunk, sizeof(chunk));
+        if (got < 0)
+            return fail_system(error, "read", path, errno);
+        if (got == 0)
+            return ACCEL_OK;
+        if ((size_t)got > limit - out->length)
+            return accel_error_set(error, ACCEL_E_LIMIT, "%s: longer than %zu bytes", path, limit);
+        accel_strbuf_append(out, chunk, (size_t)got);
+        if (out->failed)
+            return fail_memory(error, path);
+    }
+}
+
+int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error)
+{
+    struct accel_strbuf text = {0};
+    struct stat facts;
+    int32_t code;
+    /* Without O_NONBLOCK a named pipe would hold us until somebody writes to it. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    *out_data = NULL;
+    if (out_bytes)
+        *out_bytes = 0;
+    if (fd < 0)
+        return fail_system(error, "open", path, errno);
+    if (fstat(fd, &facts) != 0)
+        code = fail_system(error, "stat", path, errno);
+    else if (!S_ISREG(facts.st_mode))
+        code = accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", path);
+    else
+        code = read_all(fd, path, limit, &text, error);
+    close(fd);
+    if (code == ACCEL_OK) {
+        size_t bytes = text.length;
+        *out_data = accel_strbuf_take(&text);
+        if (*out_data == NULL)
+            code = fail_memory(error, path);
+        else if (out_bytes)
+            *out_bytes = bytes;
+    }
+    accel_strbuf_free(&text);
+    return code;
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t wrote = write(fd, data, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return errno;
+        data += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return 0;
+}
+
+/* What ends up under the final name must be on the disk first; close may report a late failure too. */
+static int fill_temporary(int fd, const void *data, size_t bytes, mode_t mode)
+{
+    int failure = write_all(fd, data, bytes);
+    if (failure == 0 && fchmod(fd, mode) != 0)
+        failure = errno;
+    if (failure == 0 && fsync(fd) != 0)
+        failure = errno;
+    if (close(fd) != 0 && failure == 0)
+        failure = errno;
+    return failure;
+}
+
+static int sync_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    int failure = 0;
+    int fd;
+    if (folder == NULL)
+        return ENOMEM;
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems cannot sync a folder (EINVAL); there the rename is as durable as it gets. */
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        failure = errno;
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return failure;
+}
+
+int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_t mode, struct accel_error *error)
+{
+    struct accel_strbuf temporary = {0};
+    int32_t code = ACCEL_OK;
+    int failure, fd;
+    accel_strbuf_printf(&temporary, "%s.XXXXXX", path);
+    if (temporary.failed)
+        return fail_memory(error, path);
+    fd = mkostemp(temporary.text, O_CLOEXEC);
+    if (fd < 0) {
+        code = fail_system(error, "make a temporary file beside", path, errno);
+        accel_strbuf_free(&temporary);
+        return code;
+    }
+    failure = fill_temporary(fd, data, bytes, mode);
+    if (failure == 0 && rename(temporary.text, path) != 0)
+        failure = errno;
+    if (failure != 0)
+        unlink(temporary.text);
+    else
+        failure = sync_folder_of(path);
+    if (failure != 0)
+        code = fail_system(error, "write", path, failure);
+    accel_strbuf_free(&temporary);
+    return code;
+}
+
+static int make_folder(const char *path, mode_t mode)
+{
+    struct stat facts;
+    int failure = mkdir(path, mode) == 0 ? 0 : errno;
+    /* A folder that exists may answer with EROFS or EACCES as well as with EEXIST. */
+    if (failure != 0 && stat(path, &facts) == 0)
+        failure = S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
+    return failure;
+}
+
+int32_t accel_file_make_folders(const char *path, mode_t mode, struct accel_error *error)
+{
+    char *partial = strdup(path);
+    int failure = partial ? 0 : ENOMEM;
+    for (char *p = partial; failure == 0 && p && *p; p++) {
+        if (p == partial || *p != '/')
+            continue;
+        *p = '\0';
+        failure = make_folder(partial, mode);
+        *p = '/';
+    }
+    if (failure == 0)
+        failure = make_folder(path, mode);
+    free(partial);
+    return failure ? fail_system(error, "make the folder", path, failure) : ACCEL_OK;
+}
+
+char *accel_file_join(const char *first, const char *second)
+{
+    struct accel_strbuf path = {0};
+    size_t length = strlen(first);
+    while (length > 1 && first[length - 1] == '/')
+        length--;
+    while (*second == '/')
+        second++;
+    accel_strbuf_append(&path, first, length);
+    if (length == 0 || first[length - 1] != '/')
+        accel_strbuf_char(&path, '/');
+    accel_strbuf_text(&path, second);
+    return accel_strbuf_take(&path);
+}
+
+static int32_t user_folder(const char *variable, const char *under_home, char **out_path, struct accel_error *error)
+{
+    const char *base = accel_env_get(variable, NULL);
+    const char *home = accel_env_get("HOME", NULL);
+    *out_path = NULL;
+    if (accel_env_is_elevated())
+        return accel_error_set(error, ACCEL_E_DENIED, "user folders are not used by a program with raised rights");
+    if (base && base[0] == '/') {
+        *out_path = accel_file_join(base, "accel");
+    } else if (home && home[0] == '/') {
+        *out_path = accel_file_join(home, under_home);
+    } else {
+        accel_error_set(error, ACCEL_E_NOT_FOUND, "neither %s nor HOME names an absolute folder", variable);
+        accel_error_remedy(error, "set HOME or %s", variable);
+        return ACCEL_E_NOT_FOUND;
+    }
+    return *out_path ? ACCEL_OK : fail_memory(error, variable);
+}
+
+int32_t accel_file_user_cache(char **out_path, struct accel_error *error)
+{
+    return user_folder("XDG_CACHE_HOME", ".cache/accel", out_path, error);
+}
+
+int32_t accel_file_user_data(char **out_path, struct accel_error *error)
+{
+    return user_folder("XDG_DATA_HOME", ".local/share/accel", out_path, error);
+}
+
+int32_t accel_file_user_config(char **out_path, struct accel_error *error)
+{
+    return user_folder("XDG_CONFIG_HOME", ".config/accel", out_path, error);
+}

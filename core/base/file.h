@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Small files and the folders of the user. Every error text names the path; `native` of the error is errno. Strings and
+ * data handed out are freed with free(). Any thread.
+ */
+#ifndef ACCEL_CORE_BASE_FILE_H
+#define ACCEL_CORE_BASE_FILE_H
+
+#include <accel/error.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** The code that an errno stands for: NOT_FOUND, DENIED, MEMORY or IO. */
+int32_t accel_file_code(int system_error);
+
+/**
+ * Reads a whole regular file, or one of /proc and /sys that says it is empty. Folders and devices are refused; a file
+ * over `limit` bytes is ACCEL_E_LIMIT. `out_data` gets a zero byte that `out_bytes` (may be NULL) does not count.
+ */
+int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error);
+
+/**
+ * Writes a file so that others see the old one or the whole new one, also after a power cut: a temporary file in the
+ * same folder, fsync, rename, fsync of the folder. `mode` is used as it is, without the umask.
+ */
+int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_t mode, struct accel_error *error);
+
+/** Makes a folder and its missing parents with `mode`; one that exists already is fine. */
+int32_t accel_file_make_folders(const char *path, mode_t mode, struct accel_error *error);
+
+/** "first/second" with one slash between, or NULL without memory. */
+char *accel_file_join(const char *first, const char *second);
+
+/**
+ * The user's folders for accel, not created: $XDG_CACHE_HOME/accel or ~/.cache/accel, $XDG_DATA_HOME/accel or
+ * ~/.local/share/accel, $XDG_CONFIG_HOME/accel or ~/.config/accel. Relative values of the variables are ignored, as XDG
+ * says. ACCEL_E_DENIED in a set-uid program, ACCEL_E_NOT_FOUND where no home is known.
+ */
+int32_t accel_file_user_cache(char **out_path, struct accel_error *error);
+int32_t accel_file_user_data(char **out_path, struct accel_error *error);
+int32_t accel_file_user_config(char **out_path, struct accel_error *error);
+
+#endif

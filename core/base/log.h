@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The log of one context: a level and a sink, both set by the context's owner. There is no global log; without a sink
+ * nothing is written anywhere. A line is key=value pairs in UTF-8, values with spaces in double quotes:
+ * `file="/etc/accel/base.yaml" line=12 ...`.
+ */
+#ifndef ACCEL_CORE_BASE_LOG_H
+#define ACCEL_CORE_BASE_LOG_H
+
+#include <accel/abi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Levels: a log of one level takes the lines of all smaller ones too. */
+#define ACCEL_LEVEL_NONE 0u
+#define ACCEL_LEVEL_ERROR 1u /* something asked for did not happen */
+#define ACCEL_LEVEL_WARN 2u  /* it happened in another way than one would expect */
+#define ACCEL_LEVEL_INFO 3u  /* a decision worth reading */
+#define ACCEL_LEVEL_DEBUG 4u /* everything else */
+
+/** Takes one line without newline. Called from any thread that logs; `text` is valid for the call. */
+typedef void accel_log_sink(void *user, uint32_t level, const char *room, const char *text);
+
+/** Owned by the context; set before the first use, read-only afterwards. */
+struct accel_log {
+    accel_log_sink *sink; /**< NULL: nothing is logged */
+    void *user;           /**< handed to the sink */
+    uint32_t level;       /**< ACCEL_LEVEL_... */
+};
+
+/** True when a line of this level would reach the sink; `log` may be NULL. */
+bool accel_log_takes(const struct accel_log *log, uint32_t level);
+
+/**
+ * Writes one line; `log` may be NULL. Control characters become '?', a line over 1 KiB is cut at a character. Allocates
+ * nothing. `room` names who speaks: "topology", "plugin", "driver.cpu".
+ */
+void accel_log_write(const struct accel_log *log, uint32_t level, const char *room, const char *format, ...)
+    ACCEL_PRINTF(4, 5);
+
+/** A sink that writes "accel: LEVEL ROOM: text" to standard error in one write. For contexts whose owner asked for it.
+ */
+void accel_log_stderr(void *user, uint32_t level, const char *room, const char *text);
+
+/** "error", "warn", "info", "debug"; "none" for 0 and "?" for an unknown level. */
+const char *accel_log_level_name(uint32_t level);
+
+#endif
