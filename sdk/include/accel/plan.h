@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The plan: on which device, with which settings, in how much memory, and where each of these comes from.
+ *
+ * Making one has two parts, since a model's graphs depend on settings: accel_plan_create chooses the device and
+ * resolves the settings from the profiles; accel_plan_place takes the graphs that were built with them, asks the
+ * driver, and adds up memory. Nothing is loaded. A plan is used by one thread at a time; its records live as long as
+ * it.
+ *
+ * Every record names its origin: "measured" with what measured it, "estimated" with the formula, "claimed" with the
+ * document, "profile" with file:line, "file" with the header field of a model.
+ */
+#ifndef ACCEL_PLAN_H
+#define ACCEL_PLAN_H
+
+#include <accel/abi.h>
+#include <accel/context.h>
+#include <accel/error.h>
+#include <accel/graph.h>
+
+ACCEL_BEGIN_C
+
+struct accel_plan;
+
+/** A setting that the caller fixes, or a fact of the model that rules may ask for. Closed. */
+struct accel_given {
+    const char *key;
+    const char *value;
+    const char *origin; /**< "command line --set kv.type=f16"; never NULL */
+};
+
+/** What to plan. Open. */
+struct accel_plan_request {
+    uint32_t size;
+    uint32_t given_count;
+    const char *device;              /**< name of a device, of a driver, or NULL: the best one */
+    const struct accel_given *given; /**< settings, strongest layer */
+    const struct accel_given *model; /**< facts of the model: "model.family", "model.layers", ... */
+    uint32_t model_count;
+    uint32_t zero;
+};
+
+/** Chooses a device and resolves all settings. ACCEL_E_NOT_FOUND: no such device, with the reasons of those refused.
+ *  The context must have discovered. */
+ACCEL_API int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
+                                    struct accel_plan **out_plan, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Frees a plan. NULL is allowed. */
+ACCEL_API void accel_plan_free(struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** The device, or NULL where the plan has none. */
+ACCEL_API const struct accel_device_info *accel_plan_device(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/* Where a value comes from. */
+#define ACCEL_ORIGIN_MEASURED 1u
+#define ACCEL_ORIGIN_ESTIMATED 2u
+#define ACCEL_ORIGIN_CLAIMED 3u
+#define ACCEL_ORIGIN_PROFILE 4u
+#define ACCEL_ORIGIN_FILE 5u
+#define ACCEL_ORIGIN_GIVEN 6u /**< the caller, the command line or the environment */
+#define ACCEL_ORIGIN_BUILTIN 7u
+
+/** One setting in force. Open. */
+struct accel_plan_setting {
+    uint32_t size;
+    uint32_t origin;     /**< ACCEL_ORIGIN_... */
+    const char *key;     /**< "kv.type" */
+    const char *value;   /**< as text, units applied: "f16", "2048", "true" */
+    const char *unit;    /**< "tok", "bytes", "ms" or empty */
+    const char *place;   /**< "profiles/cpu.yaml:12" or the words of the caller */
+    const char *because; /**< the profile's reason, may be empty */
+    const char *losers;  /**< one per line: value, place, because, of those that were overruled; may be empty */
+};
+
+ACCEL_API uint32_t accel_plan_setting_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+ACCEL_API const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan,
+                                                                  uint32_t index) ACCEL_NOEXCEPT;
+/** The setting called `key`, or NULL. */
+ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan *plan,
+                                                                   const char *key) ACCEL_NOEXCEPT;
+/** A setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. */
+ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
+                                            struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Memory that a run of the graphs needs beside their values. Open. */
+struct accel_plan_work {
+    uint32_t size;
+    uint32_t graph_count;
+    const struct accel_graph *const *graphs; /**< all that share weights */
+    const uint64_t *const *symbols;          /**< of each graph: the highest values that will be used */
+    const struct accel_state_part *parts;    /**< of the state */
+    uint32_t part_count;
+    uint32_t zero;
+    uint64_t slots;           /**< of the state */
+    uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
+    const char *host_formula; /**< where that number comes from */
+    uint64_t file_bytes;      /**< bytes of weights that a file maps */
+};
+
+/** Claims, estimates, and decides whether it fits. ACCEL_E_FALLBACK: a node would run in another way than asked and the
+ *  policy denies that; the error names node and reason, and the placement records are there. Not fitting is no failure.
+ */
+ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
+                                   struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Bytes of one class. Open. */
+struct accel_plan_memory {
+    uint32_t size;
+    uint32_t memory_class; /**< ACCEL_MEMORY_... */
+    uint64_t bytes;        /**< what the plan counts with (the upper end) */
+    uint64_t lower;
+    const char *name;   /**< "weights" */
+    const char *origin; /**< "estimated: 2 planes x 22 layers x ..." */
+};
+
+ACCEL_API uint32_t accel_plan_memory_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+ACCEL_API const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan,
+                                                                uint32_t index) ACCEL_NOEXCEPT;
+
+/** The verdict. Open. */
+struct accel_plan_fit {
+    uint32_t size;
+    uint32_t fits;     /**< 1 or 0 */
+    uint64_t needed;   /**< bytes in all */
+    uint64_t budget;   /**< bytes that may be taken */
+    uint64_t short_by; /**< needed - budget, or 0 */
+    const char *budget_origin;
+};
+
+ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Where one node runs. Open. */
+struct accel_plan_node {
+    uint32_t size;
+    uint32_t graph;
+    uint32_t node;
+    uint32_t answer; /**< ACCEL_CLAIM_... */
+    const char *name;
+    const char *op;
+    const char *device;
+    const char *kernel;
+    const char *reason;
+    double tolerance;
+};
+
+ACCEL_API uint32_t accel_plan_node_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+ACCEL_API const struct accel_plan_node *accel_plan_node_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** The processor on which rank `rank` of a step runs, or -1 where it is not pinned; *out_ranks is their number. */
+ACCEL_API int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t rank,
+                                       uint32_t *out_ranks) ACCEL_NOEXCEPT;
+
+ACCEL_END_C
+
+#endif

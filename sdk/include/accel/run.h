@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Runs graphs on a device: modules, weights, buffers, states, sets, queues. The checked face of a driver.
+ *
+ * Every argument is checked here, once; drivers trust what reaches them. A `free` function accepts NULL and drops the
+ * caller's reference; an object lives on while another one needs it, so that the order of frees does not matter.
+ * Objects may be used from any thread, except that a queue and what is in flight on it belong to one thread at a time
+ * (accel_queue_cancel: from any). Timelines and failure are as accel/driver_queue.h says.
+ */
+#ifndef ACCEL_RUN_H
+#define ACCEL_RUN_H
+
+#include <accel/abi.h>
+#include <accel/context.h>
+#include <accel/driver.h>
+#include <accel/error.h>
+#include <accel/graph.h>
+#include <accel/plan.h>
+
+ACCEL_BEGIN_C
+
+struct accel_device;
+struct accel_module;
+struct accel_weights;
+struct accel_buffer;
+struct accel_state;
+struct accel_set;
+struct accel_queue;
+
+/** Opens a device of the context's list by its name. Settings named "DRIVER.NAME" are handed to its driver, which
+ *  refuses unknown ones. `settings` is NULL or has `count` entries. */
+ACCEL_API int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
+                                    uint32_t count, struct accel_device **out_device,
+                                    struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT;
+
+/** Compiles all graphs that share weights. The graphs stay valid as long as the module. `options`, `source` and `task`
+ *  may be NULL. */
+ACCEL_API int32_t accel_module_create(struct accel_device *device, const struct accel_graph *const *graphs,
+                                      uint32_t graph_count, const struct accel_compile_options *options,
+                                      const struct accel_source *source, const struct accel_task *task,
+                                      struct accel_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT;
+
+/** Loads the weights of a module: used where the source maps them, or copied, or pulled by the driver. The source stays
+ *  valid as long as the weights. */
+ACCEL_API int32_t accel_weights_create(struct accel_module *module, const struct accel_source *source,
+                                       const struct accel_task *task, struct accel_weights **out_weights,
+                                       struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT;
+
+/** A buffer of `bytes` in heap `heap`, filled with zeros and counted under ACCEL_MEMORY_ACTIVATION. */
+ACCEL_API int32_t accel_buffer_create(struct accel_device *device, uint64_t bytes, uint32_t heap,
+                                      struct accel_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
+/** The address of a buffer that the host can see, or NULL; to be used while no step uses the buffer. */
+ACCEL_API void *accel_buffer_address(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
+
+/** A state of `slots` slots, filled with zeros. */
+ACCEL_API int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts,
+                                     uint32_t part_count, uint64_t slots, struct accel_state **out_state,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_state_free(struct accel_state *state) ACCEL_NOEXCEPT;
+
+/** How a queue runs. Open. */
+struct accel_queue_options {
+    uint32_t size;
+    uint32_t threads;          /**< for drivers that run in the caller's thread: threads, the caller's included; 0: 1 */
+    const int32_t *processors; /**< where each of them runs, -1 anywhere; NULL: not pinned */
+    uint32_t pin_caller;       /**< 1: the first one too, which is the caller's own thread */
+    uint32_t zero;
+};
+
+/** Makes a queue. `options` may be NULL. */
+ACCEL_API int32_t accel_queue_create(struct accel_device *device, const struct accel_queue_options *options,
+                                     struct accel_queue **out_queue, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Waits for what is in flight, then frees. */
+ACCEL_API void accel_queue_free(struct accel_queue *queue) ACCEL_NOEXCEPT;
+
+/** What a value of a graph is bound to. Closed. Exactly one of buffer and state is not NULL. */
+struct accel_bind {
+    uint32_t value; /**< index in the graph */
+    uint32_t part;  /**< of the state */
+    struct accel_buffer *buffer;
+    struct accel_state *state;
+    uint64_t offset; /**< in the buffer, a multiple of 64 */
+};
+
+/** Binds a program (index of its graph) to memory for steps of up to `symbols` on `queue`. Every input, output and
+ * state of the graph needs a bind; sizes are checked here. `weights` is NULL where the graph has none. */
+ACCEL_API int32_t accel_set_create(struct accel_module *module, uint32_t program, struct accel_queue *queue,
+                                   const uint64_t *symbols, const struct accel_bind *binds, uint32_t bind_count,
+                                   struct accel_weights *weights, struct accel_set **out_set,
+                                   struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT;
+
+/** Runs one step of a set and waits for it: submit and wait in one, on the fast path of drivers that run in the
+ * caller's thread. Allocates nothing. `symbols` has a value for each symbol of the program's graph. */
+ACCEL_API int32_t accel_set_run(struct accel_set *set, const uint64_t *symbols,
+                                struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** One step of a queue. Open. Members that its kind does not name are zero; meaning as struct accel_step. */
+struct accel_work {
+    uint32_t size;
+    uint32_t kind; /**< ACCEL_STEP_... */
+    struct accel_set *set;
+    const uint64_t *symbols;
+    struct accel_buffer *source;
+    struct accel_buffer *target;
+    uint64_t source_offset;
+    uint64_t target_offset;
+    uint64_t bytes;
+    const void *data;
+    void *memory;
+    struct accel_state *state;
+    const struct accel_state_change *changes;
+    uint64_t change_count;
+    uint32_t fill;
+    uint32_t zero;
+};
+
+/** A value of a timeline. Closed. */
+struct accel_point {
+    struct accel_queue *queue;
+    uint64_t value;
+};
+
+/** Enqueues work that begins when all `waits` are reached, and answers the value that it will reach. */
+ACCEL_API int32_t accel_queue_submit(struct accel_queue *queue, const struct accel_work *const *work,
+                                     uint32_t work_count, const struct accel_point *waits, uint32_t wait_count,
+                                     uint64_t *out_value, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Waits until a value is reached, has failed, or `nanoseconds` have passed (ACCEL_E_TIMEOUT; UINT64_MAX: for ever). */
+ACCEL_API int32_t accel_queue_wait(struct accel_queue *queue, uint64_t value, uint64_t nanoseconds,
+                                   struct accel_error *error) ACCEL_NOEXCEPT;
+/** The highest value reached without failure. */
+ACCEL_API int32_t accel_queue_completed(struct accel_queue *queue, uint64_t *out_value,
+                                        struct accel_error *error) ACCEL_NOEXCEPT;
+/** Asks what is in flight to stop. Any thread. */
+ACCEL_API int32_t accel_queue_cancel(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Ends a failure, so that the queue takes work again. */
+ACCEL_API int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
+
+ACCEL_END_C
+
+#endif
