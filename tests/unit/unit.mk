@@ -1,2 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program per subject: check_PROGRAMS and TESTS, linked with $(core_test_libs) or $(model_test_libs).
+# A block per program:
+#   unit_tests += tests/unit/ROOM_SUBJECT
+#   tests_unit_ROOM_SUBJECT_SOURCES = %D%/ROOM_SUBJECT.c
+#   tests_unit_ROOM_SUBJECT_LDADD = $(core_test_libs)
+unit_tests =
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+
+unit_tests += tests/unit/base_paths
+tests_unit_base_paths_SOURCES = %D%/base_paths.c
+tests_unit_base_paths_LDADD = $(core_test_libs)
