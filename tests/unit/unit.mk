@@ -11,3 +11,11 @@ TESTS += $(unit_tests)
 unit_tests += tests/unit/base_paths
 tests_unit_base_paths_SOURCES = %D%/base_paths.c
 tests_unit_base_paths_LDADD = $(core_test_libs)
+
+unit_tests += tests/unit/quant_format tests/unit/quant_blocks
+tests_unit_quant_format_SOURCES = %D%/quant_format.c
+tests_unit_quant_format_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
+tests_unit_quant_blocks_SOURCES = %D%/quant_blocks.c
+tests_unit_quant_blocks_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
+EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-types/Q4_0.safetensors \
+	tests/fixtures/gguf-types/Q4_1.safetensors

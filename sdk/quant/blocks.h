@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of libaccel-quant: decoders of one block each. `block` has the bytes of one block at any alignment,
+ * `out` room for its values. The order of operations is the format's definition, so nothing here may be fused: the room
+ * is compiled with contraction off.
+ */
+#ifndef QUANT_BLOCKS_H
+#define QUANT_BLOCKS_H
+
+#include <accel/quant/half.h>
+#include <stddef.h>
+
+typedef void quant_decode_block(const uint8_t *block, float *out);
+
+quant_decode_block quant_decode_q4_0, quant_decode_q4_1, quant_decode_q5_0, quant_decode_q5_1, quant_decode_q8_0;
+quant_decode_block quant_decode_q2_k, quant_decode_q3_k, quant_decode_q4_k, quant_decode_q5_k, quant_decode_q6_k;
+quant_decode_block quant_decode_iq4_nl, quant_decode_iq4_xs;
+
+/* The digit `index` of a planar row whose digits have `bits` bits. */
+uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index);
+
+static inline uint16_t quant_read16(const uint8_t *bytes)
+{
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static inline uint32_t quant_read32(const uint8_t *bytes)
+{
+    return (uint32_t)quant_read16(bytes) | (uint32_t)quant_read16(bytes + 2) << 16;
+}
+
+static inline float quant_read_half(const uint8_t *bytes)
+{
+    return accel_f16_to_f32(quant_read16(bytes));
+}
+
+#endif

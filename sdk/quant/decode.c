@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference decoder: which block decoder a type has, scalars, and planar rows. */
+#include <accel/quant/format.h>
+
+#include "blocks.h"
+
+static const struct {
+    uint32_t type;
+    quant_decode_block *decode;
+} decoders[] = {
+    {ACCEL_Q4_0, quant_decode_q4_0}, {ACCEL_Q4_1, quant_decode_q4_1},     {ACCEL_Q5_0, quant_decode_q5_0},
+    {ACCEL_Q5_1, quant_decode_q5_1}, {ACCEL_Q8_0, quant_decode_q8_0},     {ACCEL_Q2_K, quant_decode_q2_k},
+    {ACCEL_Q3_K, quant_decode_q3_k}, {ACCEL_Q4_K, quant_decode_q4_k},     {ACCEL_Q5_K, quant_decode_q5_k},
+    {ACCEL_Q6_K, quant_decode_q6_k}, {ACCEL_IQ4_NL, quant_decode_iq4_nl}, {ACCEL_IQ4_XS, quant_decode_iq4_xs},
+};
+
+uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index)
+{
+    const uint8_t *run = digits + index / 32 * 4 * bits;
+    uint32_t i = (uint32_t)(index % 32);
+    if (bits == 8)
+        return run[i];
+    if (bits == 4)
+        return run[i % 16] >> (i / 16 * 4) & 15u;
+    uint32_t low = run[i % 8] >> (i / 8 * 2) & 3u;
+    return bits == 2 ? low : low | (quant_read32(run + 8) >> i & 1u) << 2;
+}
+
+static void decode_planar(const struct accel_format *format, const void *const *planes, size_t values, float *out)
+{
+    const uint8_t *digits = planes[0], *scales = planes[1];
+    const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
+    for (size_t i = 0; i < values; i++) {
+        size_t group = i / format->block_values;
+        int32_t zero = zeros ? zeros[group] : 1 << (format->digit_bits - 1);
+        int32_t digit = (int32_t)quant_planar_digit(digits, format->digit_bits, i) - zero;
+        out[i] = quant_read_half(scales + 2 * group) * (float)digit;
+    }
+}
+
+static int decode_scalar(uint32_t type, const uint8_t *bytes, size_t values, float *out)
+{
+    for (size_t i = 0; i < values; i++) {
+        if (type == ACCEL_F32) {
+            out[i] = accel_f32_from_bits(quant_read32(bytes + 4 * i));
+        } else if (type == ACCEL_F16) {
+            out[i] = quant_read_half(bytes + 2 * i);
+        } else if (type == ACCEL_BF16) {
+            out[i] = accel_bf16_to_f32(quant_read16(bytes + 2 * i));
+        } else if (type == ACCEL_F64) {
+            double wide;
+            memcpy(&wide, bytes + 8 * i, sizeof(wide));
+            out[i] = (float)wide;
+        } else {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out)
+{
+    struct accel_format format;
+    int32_t code = accel_format_describe(type, &format);
+    if (code != ACCEL_OK)
+        return code;
+    if (values % format.block_values != 0)
+        return ACCEL_E_INVALID;
+    if (format.kind == ACCEL_FORMAT_SCALAR)
+        return decode_scalar(type, planes[0], values, out) ? ACCEL_OK : ACCEL_E_UNSUPPORTED;
+    if (format.kind == ACCEL_FORMAT_PLANAR) {
+        decode_planar(&format, planes, values, out);
+        return ACCEL_OK;
+    }
+    for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++) {
+        if (decoders[i].type != type)
+            continue;
+        const uint8_t *block = planes[0];
+        for (size_t at = 0; at < values; at += format.block_values, block += format.plane_bytes[0])
+            decoders[i].decode(block, out + at);
+        return ACCEL_OK;
+    }
+    return ACCEL_E_UNSUPPORTED;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The registry of tensor formats: what every type id of accel/types.h means in bytes, its reference decoder, and
+ * encoders. Plain C without state: every function may be called from any thread, allocates nothing and keeps no
+ * pointer.
+ *
+ * A row is the innermost dimension of a tensor. A format cuts it into blocks of `block_values` values; a block has
+ * `plane_bytes[p]` bytes in plane p, and the blocks of a row lie one after the other in each plane. Scalars and
+ * interleaved formats have one plane. A row holds a whole number of blocks; anything else is refused.
+ *
+ * Planar formats (ACCEL_PLANAR): a block is one group. Plane 0 holds digits, 32 values at a time, without padding:
+ *  - 8 bits: one byte per value;
+ *  - 4 bits: 16 bytes, byte j holds value j in its low and value j + 16 in its high half;
+ *  - 2 bits: 8 bytes, byte j holds values j, j + 8, j + 16, j + 24, lowest bits first;
+ *  - 3 bits: 12 bytes, first the low two bits of each value as in the 2-bit form, then 4 bytes in which bit i of the
+ *    little-endian word is the third bit of value i.
+ * Plane 1 holds one scale per group in binary16. Symmetric: value = d * (q - 2^(bits-1)). Asymmetric: plane 2 holds
+ * one byte z per group and value = d * (q - z).
+ */
+#ifndef ACCEL_QUANT_FORMAT_H
+#define ACCEL_QUANT_FORMAT_H
+
+#include <accel/error.h>
+#include <accel/types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+ACCEL_BEGIN_C
+
+#define ACCEL_FORMAT_SCALAR 1u      /**< one value per element */
+#define ACCEL_FORMAT_INTERLEAVED 2u /**< blocks as GGUF files store them: scales and digits together */
+#define ACCEL_FORMAT_PLANAR 3u      /**< digits, scales and zero points in planes of their own */
+
+/** Most planes that a format has. */
+#define ACCEL_FORMAT_PLANES 4u
+
+/** What a format is (closed struct; the caller owns it). */
+struct accel_format {
+    uint32_t type;                             /**< id, accel/types.h */
+    uint32_t kind;                             /**< ACCEL_FORMAT_... */
+    uint32_t block_values;                     /**< values per block: 1 for scalars, the group for planar formats */
+    uint32_t planes;                           /**< 1 .. ACCEL_FORMAT_PLANES */
+    uint32_t plane_bytes[ACCEL_FORMAT_PLANES]; /**< bytes of a block in each plane; 0 past `planes` */
+    uint32_t digit_bits;                       /**< bits of a digit without scales; the width of a scalar */
+    uint32_t zero;                             /**< 0 */
+    double bits_per_value;                     /**< real bits per value, scales included (exact) */
+    char name[16];                             /**< as printed: "q4_0", "q4_g128", "q2_g64a" (asymmetric) */
+};
+
+/**
+ * Describes a type id. `out_format` is written on success only.
+ * Errors: ACCEL_E_UNSUPPORTED for an id without a meaning.
+ */
+int32_t accel_format_describe(uint32_t type, struct accel_format *out_format);
+
+/**
+ * The type id that a name means (the spelling of `accel_format.name`; upper and lower case count as equal),
+ * ACCEL_TYPE_NONE if none.
+ */
+uint32_t accel_format_find(const char *name);
+
+/**
+ * Bytes of a row of `values` values in one plane.
+ * Errors: ACCEL_E_UNSUPPORTED for an unknown id, ACCEL_E_INVALID for a plane that the format lacks or a row that is
+ * no whole number of blocks, ACCEL_E_LIMIT when the size does not fit.
+ */
+int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, size_t *out_bytes);
+
+/**
+ * Decodes a row of `values` values: the reference, bit for bit, each operation rounded to binary32 in the order in
+ * which the format is written down. `planes` has the format's count of pointers, any alignment; `out` has room for
+ * `values`. Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for the integer types, which carry no real values.
+ */
+int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out);
+
+/**
+ * Encodes a row, rounding to nearest under the scale that the group's extreme gives: f32, f16, bf16, q8_0, q4_0, q4_1
+ * and planar symmetric formats of 8 and 4 bits. Values have to be finite; a group beyond the range of a binary16 scale
+ * saturates.
+ * Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for a format without an encoder.
+ */
+int32_t accel_format_encode(uint32_t type, const float *values, size_t count, void *const *planes);
+
+ACCEL_END_C
+
+#endif
