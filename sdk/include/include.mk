@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The public headers. Every header under sdk/include/accel stands here; tests/abi refuses one that does not.
+# The public headers. Every header under sdk/include/accel stands here; tests/abi/headers.sh refuses one that does not.
 accelinclude_HEADERS += \
 	%D%/accel/abi.h \
+	%D%/accel/accel.h \
+	%D%/accel/builder.h \
+	%D%/accel/context.h \
+	%D%/accel/driver.h \
+	%D%/accel/driver_module.h \
+	%D%/accel/driver_queue.h \
 	%D%/accel/error.h \
+	%D%/accel/graph.h \
+	%D%/accel/host.h \
+	%D%/accel/ops.h \
+	%D%/accel/plan.h \
+	%D%/accel/run.h \
 	%D%/accel/types.h

@@ -1,2 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the public headers, of exported symbols and of what may include what.
+abi_tests = %D%/headers.sh %D%/headers-cxx.sh %D%/exports.sh %D%/rooms.sh
+TESTS += $(abi_tests)
+EXTRA_DIST += $(abi_tests) %D%/libaccel.symbols %D%/libaccel-model.symbols
+
+# What make install puts into the include folder, for headers.sh.
+check_DATA += installed-headers
+CLEANFILES += installed-headers
+installed-headers: Makefile
+	$(AM_V_GEN)for header in $(accelinclude_HEADERS) $(accelquantinclude_HEADERS) $(acceldriverinclude_HEADERS) \
+	  $(accelmodelinclude_HEADERS); do echo "$$header "; done > $@
+
+# Accepts what the libraries export now as what they shall export.
+.PHONY: update-symbols
+update-symbols: libaccel.la libaccel-model.la
+	for library in libaccel libaccel-model; do \
+	  nm -D --defined-only .libs/$$library.so | $(SED) -n 's/^[0-9a-f]* [A-Z] \([^@]*\).*/\1/p' | \
+	    grep -v '^ACCEL_' | LC_ALL=C sort > $(srcdir)/%D%/$$library.symbols; done
