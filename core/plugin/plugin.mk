@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/lock.c \
+	%D%/plugin.h
