@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The face of the CPU kernels: one table of functions per level of vector instructions.
+ *
+ * Shapes are outermost first and rows are contiguous where no stride is named; strides count elements, those of weights
+ * bytes. Activations are F32. Every kernel gets a range [begin, end) of the work that it does, in units which its type
+ * states: callers cut the range over threads as they like (cuts at multiples of CPU_MATMUL_ROWS keep matmul's tiles
+ * whole). Results do not depend on the cut, except in the last bits of matmul where a cut splits a tile.
+ *
+ * No kernel allocates, starts a thread, keeps a pointer, fails, or checks its arguments: the driver has checked them
+ * when it compiled the graph. Any alignment of the element type will do. Inputs and outputs do not overlap; an
+ * element-wise kernel may write over its first input, rotary over its input, matmul over its residual.
+ */
+#ifndef CPU_KERNELS_H
+#define CPU_KERNELS_H
+
+#include <accel/ops.h>
+#include <accel/types.h>
+
+#define CPU_LEVEL_SCALAR 0u /* plain C, sums in double: the twin that the others are tested against */
+#define CPU_LEVEL_AVX2 1u   /* AVX2, FMA, F16C, BMI2 */
+#define CPU_LEVEL_AVX512 2u /* F, BW, VL, DQ, VNNI on top */
+#define CPU_LEVELS 3u
+
+/* Types of weights that matmul and embed know, in the order of the tables' elements. */
+enum cpu_weight {
+    CPU_F32,
+    CPU_F16,
+    CPU_BF16,
+    CPU_Q8_0,
+    CPU_Q4_0,
+    CPU_Q4_1,
+    CPU_Q8_G32,
+    CPU_Q8_G128,
+    CPU_Q4_G32,
+    CPU_Q4_G128,
+    CPU_WEIGHTS
+};
+
+/* A good unit for cutting the rows of weights over threads. */
+#define CPU_MATMUL_ROWS 16u
+
+/* Values that share a scale when activations are rounded to 8 bits. */
+#define CPU_BLOCK 32u
+
+/* Weights [n, k] where they lie (a mapped file or a buffer): planes of accel/quant/format.h, bytes from row to row. */
+struct cpu_matrix {
+    const void *plane[2];
+    size_t stride[2];
+};
+
+/* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK].
+ * A block stands for scale * q[i]; sum is scale times the sum of its q, which formats with an offset need. */
+struct cpu_rows8 {
+    int8_t *q;
+    float *scale;
+    float *sum;
+};
+
+/* Rounds rows begin .. end of x [m, k] to nearest, scale = max / 127. */
+typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin,
+                             size_t end);
+
+/* y [m, n] = function(x [m, k] W^T + bias [n]) + residual [m, n]. The quantized types want k as a multiple of their
+ * group. */
+struct cpu_matmul {
+    struct cpu_matrix w;
+    size_t m;
+    size_t n;
+    size_t k;
+    const float *x;        /* slot `matmul` */
+    size_t x_stride;       /* elements from row to row of x, k or more */
+    struct cpu_rows8 x8;   /* slot `matmul8`: x as cpu_quantize_fn rounded it */
+    const float *bias;     /* NULL: none */
+    const float *residual; /* NULL: none; may be y */
+    size_t residual_stride;
+    uint32_t function; /* ACCEL_FN_... */
+    float *y;
+    size_t y_stride;
+};
+
+/* Computes all m rows of the columns begin .. end (rows of W). */
+typedef void cpu_matmul_fn(const struct cpu_matmul *call, size_t begin, size_t end);
+
+/* Rows ids[begin .. end) of table [rows, width] to y [n, width]; an id outside of the table reads row 0. */
+typedef void cpu_embed_fn(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
+                          size_t begin, size_t end);
+
+/* Rows begin .. end of x [rows, n]; bias is NULL for the rms norm, and may be for the layer norm. */
+typedef void cpu_norm_fn(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
+                         size_t begin, size_t end);
+
+struct cpu_rotary {
+    const float *x; /* [tokens, heads, size] */
+    float *y;
+    size_t heads;
+    size_t size;
+    const int32_t *position; /* [tokens] */
+    const float *frequency;  /* [pairs] */
+    size_t pairs;            /* at most size / 2 */
+    uint32_t pairing;        /* ACCEL_PAIR_... */
+    float scale;
+};
+
+/* Tokens begin .. end. */
+typedef void cpu_rotary_fn(const struct cpu_rotary *call, size_t begin, size_t end);
+
+/* Elements begin .. end. */
+typedef void cpu_activation_fn(uint32_t function, const float *x, float *y, size_t begin, size_t end);
+
+/* Elements begin .. end: y = function(gate) * up. */
+typedef void cpu_gate_fn(uint32_t function, const float *gate, const float *up, float *y, size_t begin, size_t end);
+
+/* Elements begin .. end: y[i] = a[i] op b[i % period]. */
+typedef void cpu_binary_fn(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end);
+
+/* Rows begin .. end of x [rows, n]. */
+typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, size_t end);
+
+/* Rows begin .. end of x [rows, n]: the first of the largest; NaN counts as smaller than everything. */
+typedef void cpu_argmax_fn(const float *x, size_t n, int32_t *y, size_t begin, size_t end);
+
+/* Attention over caches [slots, kv_heads * size]; its meaning is ACCEL_OP_ATTENTION's. */
+struct cpu_attention {
+    const float *q; /* [tokens, heads, size] */
+    float *y;       /* [tokens, heads, value_size] */
+    const void *k;  /* [slots, ...] of k_type, ACCEL_F32 or ACCEL_F16 */
+    const void *v;
+    uint32_t k_type;
+    uint32_t v_type;
+    size_t k_stride; /* elements from slot to slot */
+    size_t v_stride;
+    size_t tokens;
+    size_t heads;
+    size_t kv_heads;
+    size_t size;
+    size_t value_size;
+    size_t sequences;
+    const int32_t *first;  /* [sequences + 1] */
+    const int32_t *length; /* [sequences] */
+    const int32_t *table;  /* [sequences, pages] */
+    size_t pages;
+    size_t page; /* tokens in a page */
+    size_t window;
+    uint32_t causal;
+    float scale;
+    float softcap;
+};
+
+/* Items begin .. end of tokens * heads, item = token * heads + head. */
+typedef void cpu_attention_fn(const struct cpu_attention *call, size_t begin, size_t end);
+
+/* Rows begin .. end of x [tokens, row] to cache [slots, row] of type ACCEL_F32 or ACCEL_F16; slot -1 writes nothing. */
+typedef void cpu_cache_write_fn(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache,
+                                size_t begin, size_t end);
+
+/* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16. */
+struct cpu_kernels {
+    uint32_t level;
+    cpu_matmul_fn *matmul[CPU_WEIGHTS];  /* x in F32 */
+    cpu_matmul_fn *matmul8[CPU_WEIGHTS]; /* x rounded to 8 bits */
+    cpu_embed_fn *embed[CPU_WEIGHTS];
+    cpu_quantize_fn *quantize;
+    cpu_norm_fn *rms_norm;
+    cpu_norm_fn *layer_norm;
+    cpu_rotary_fn *rotary;
+    cpu_activation_fn *activation;
+    cpu_gate_fn *gate;
+    cpu_binary_fn *add;
+    cpu_binary_fn *mul;
+    cpu_softmax_fn *softmax;
+    cpu_argmax_fn *argmax;
+    cpu_attention_fn *attention;
+    cpu_cache_write_fn *cache_write;
+};
+
+/* The place of a type id in the tables, or -1 when no kernel reads it. */
+int cpu_weight_of(uint32_t type);
+
+/* The type id of a place. */
+uint32_t cpu_weight_type(enum cpu_weight weight);
+
+/* The highest level that was built and that this processor and its operating system allow (CPUID and XGETBV). */
+uint32_t cpu_level_detect(void);
+
+/* The name of a level: "scalar", "avx2", "avx512". */
+const char *cpu_level_name(uint32_t level);
+
+/* Fills the table for a level, which must not exceed what the machine has: pass the lower of cpu_level_detect() and the
+ * level wished for. A kernel that a level lacks is that of the level below. A level that was not built counts as the
+ * next lower. */
+void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t level);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matmul and embed in plain C, for every type through the reference decoder of accel/quant.
+ * Layout: weights as they lie. Tile: one row of W, decoded 256 values at a time, with 4 rows of x; sums in double.
+ * Bound: operations (decoding). These are the twins of the vector kernels, not meant for speed.
+ */
+#include "scalar.h"
+
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#define CHUNK 256u
+#define ROWS 4u
+
+/* Where the values from `at` on of a row begin. */
+static void planes_at(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at,
+                      const void *out_planes[2])
+{
+    for (size_t p = 0; p < 2; p++) {
+        size_t offset = row * w->stride[p] + at / format->block_values * format->plane_bytes[p];
+        out_planes[p] = p < format->planes ? (const char *)w->plane[p] + offset : NULL;
+    }
+}
+
+static void decode(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
+                   float *out)
+{
+    const void *planes[2];
+    planes_at(format, w, row, at, planes);
+    (void)accel_format_decode(format->type, planes, count, out);
+}
+
+/* Bias, function and residual of one value. */
+static void finish(const struct cpu_matmul *call, size_t i, size_t j, double sum)
+{
+    float value = (float)(sum + (call->bias ? (double)call->bias[j] : 0));
+    value = cpu_function_scalar(call->function, value);
+    if (call->residual)
+        value += call->residual[i * call->residual_stride + j];
+    call->y[i * call->y_stride + j] = value;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void matmul(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+{
+    struct accel_format format;
+    (void)accel_format_describe(type, &format);
+    for (size_t j = begin; j < end; j++) {
+        for (size_t i = 0; i < call->m; i += ROWS) {
+            double sums[ROWS] = {0};
+            size_t rows = least(ROWS, call->m - i);
+            for (size_t at = 0; at < call->k; at += CHUNK) {
+                float weights[CHUNK];
+                size_t count = least(CHUNK, call->k - at);
+                decode(&format, &call->w, j, at, count, weights);
+                for (size_t r = 0; r < rows; r++) {
+                    const float *x = call->x + (i + r) * call->x_stride + at;
+                    for (size_t l = 0; l < count; l++)
+                        sums[r] += (double)weights[l] * x[l];
+                }
+            }
+            for (size_t r = 0; r < rows; r++)
+                finish(call, i + r, j, sums[r]);
+        }
+    }
+}
+
+/* 32 digits of a row as signed numbers, their scale and their offset: value = d * digit + m. */
+static void digits(const struct accel_format *format, const void *const *planes, size_t within, int32_t *out,
+                   float *out_d, float *out_m)
+{
+    const uint8_t *block = planes[0];
+    int interleaved = format->kind == ACCEL_FORMAT_INTERLEAVED;
+    const uint8_t *scale = interleaved ? block : planes[1];
+    const uint8_t *bytes =
+        interleaved ? block + (format->type == ACCEL_Q4_1 ? 4 : 2) : block + within * format->digit_bits / 8;
+    *out_d = accel_f16_to_f32((uint16_t)(scale[0] | scale[1] << 8));
+    *out_m = format->type == ACCEL_Q4_1 ? accel_f16_to_f32((uint16_t)(block[2] | block[3] << 8)) : 0;
+    for (uint32_t i = 0; i < CPU_BLOCK; i++) {
+        if (format->type == ACCEL_Q8_0)
+            out[i] = (int8_t)bytes[i];
+        else if (format->digit_bits == 8)
+            out[i] = bytes[i] - 128;
+        else
+            out[i] = (bytes[i % 16] >> (i / 16 * 4) & 15) - (format->type == ACCEL_Q4_1 ? 0 : 8);
+    }
+}
+
+static void matmul8(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+{
+    struct accel_format format;
+    (void)accel_format_describe(type, &format);
+    size_t blocks = call->k / CPU_BLOCK;
+    for (size_t j = begin; j < end; j++) {
+        for (size_t i = 0; i < call->m; i += ROWS) {
+            double sums[ROWS] = {0};
+            size_t rows = least(ROWS, call->m - i);
+            for (size_t b = 0; b < blocks; b++) {
+                int32_t w[CPU_BLOCK];
+                float d, m;
+                const void *planes[2];
+                planes_at(&format, &call->w, j, b * CPU_BLOCK, planes);
+                digits(&format, planes, b * CPU_BLOCK % format.block_values, w, &d, &m);
+                for (size_t r = 0; r < rows; r++) {
+                    const int8_t *x = call->x8.q + (i + r) * call->k + b * CPU_BLOCK;
+                    int32_t dot = 0;
+                    for (size_t l = 0; l < CPU_BLOCK; l++)
+                        dot += w[l] * x[l];
+                    size_t at = (i + r) * blocks + b;
+                    sums[r] += (double)d * call->x8.scale[at] * dot + (double)m * call->x8.sum[at];
+                }
+            }
+            for (size_t r = 0; r < rows; r++)
+                finish(call, i + r, j, sums[r]);
+        }
+    }
+}
+
+static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, size_t width, const int32_t *ids,
+                  float *y, size_t begin, size_t end)
+{
+    struct accel_format format;
+    (void)accel_format_describe(type, &format);
+    for (size_t t = begin; t < end; t++) {
+        size_t row = ids[t] >= 0 && (size_t)ids[t] < rows ? (size_t)ids[t] : 0;
+        decode(&format, table, row, 0, width, y + t * width);
+    }
+}
+
+/* One set of entry points per type: the table has no place for a type argument. */
+#define MATMUL(name, type)                                                                                             \
+    void cpu_matmul_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                           \
+    {                                                                                                                  \
+        matmul(call, type, begin, end);                                                                                \
+    }                                                                                                                  \
+    void cpu_embed_##name##_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,      \
+                                   float *y, size_t begin, size_t end)                                                 \
+    {                                                                                                                  \
+        embed(table, type, rows, width, ids, y, begin, end);                                                           \
+    }
+
+#define MATMUL8(name, type)                                                                                            \
+    void cpu_matmul8_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                          \
+    {                                                                                                                  \
+        matmul8(call, type, begin, end);                                                                               \
+    }
+
+MATMUL(f32, ACCEL_F32)
+MATMUL(f16, ACCEL_F16)
+MATMUL(bf16, ACCEL_BF16)
+MATMUL(q8_0, ACCEL_Q8_0)
+MATMUL(q4_0, ACCEL_Q4_0)
+MATMUL(q4_1, ACCEL_Q4_1)
+MATMUL(q8_g32, ACCEL_Q8_G32)
+MATMUL(q8_g128, ACCEL_Q8_G128)
+MATMUL(q4_g32, ACCEL_Q4_G32)
+MATMUL(q4_g128, ACCEL_Q4_G128)
+MATMUL8(q8_0, ACCEL_Q8_0)
+MATMUL8(q4_0, ACCEL_Q4_0)
+MATMUL8(q4_1, ACCEL_Q4_1)
+MATMUL8(q8_g32, ACCEL_Q8_G32)
+MATMUL8(q8_g128, ACCEL_Q8_G128)
+MATMUL8(q4_g32, ACCEL_Q4_G32)
+MATMUL8(q4_g128, ACCEL_Q4_G128)

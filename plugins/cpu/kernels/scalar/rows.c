@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels that work row by row, in plain C: norms, softmax, arg-max, rotary positions, rounding to 8 bits, cache rows.
+ * Layout: rows as they lie. Tile: one row. Bound: bytes. Sums in double; twins of the vector kernels.
+ */
+#include "scalar.h"
+
+#include <accel/quant/half.h>
+#include <math.h>
+#include <string.h>
+
+void cpu_rms_norm_scalar(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
+                         size_t begin, size_t end)
+{
+    (void)bias;
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += (double)row[i] * row[i];
+        float factor = (float)(1 / sqrt(sum / (double)n + epsilon));
+        for (size_t i = 0; i < n; i++)
+            y[r * n + i] = row[i] * factor * weight[i];
+    }
+}
+
+void cpu_layer_norm_scalar(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
+                           size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        double sum = 0, squares = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += row[i];
+        double mean = sum / (double)n;
+        for (size_t i = 0; i < n; i++)
+            squares += (row[i] - mean) * (row[i] - mean);
+        double factor = 1 / sqrt(squares / (double)n + epsilon);
+        for (size_t i = 0; i < n; i++)
+            y[r * n + i] = (float)((row[i] - mean) * factor) * weight[i] + (bias ? bias[i] : 0);
+    }
+}
+
+void cpu_softmax_scalar(const float *x, size_t n, float *y, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        float most = row[0];
+        double sum = 0;
+        for (size_t i = 1; i < n; i++)
+            most = row[i] > most ? row[i] : most;
+        for (size_t i = 0; i < n; i++) {
+            y[r * n + i] = expf(row[i] - most);
+            sum += y[r * n + i];
+        }
+        for (size_t i = 0; i < n; i++)
+            y[r * n + i] = (float)(y[r * n + i] / sum);
+    }
+}
+
+void cpu_argmax_scalar(const float *x, size_t n, int32_t *y, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        size_t best = 0;
+        for (size_t i = 1; i < n; i++) {
+            if (row[i] > row[best] || (isnan(row[best]) && !isnan(row[i])))
+                best = i;
+        }
+        y[r] = (int32_t)best;
+    }
+}
+
+/* Turns pairs lo .. lo + count of every head of one token. */
+static void turn(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
+                 const float *sine)
+{
+    size_t step = call->pairing == ACCEL_PAIR_HALVES ? 1 : 2;
+    size_t apart = call->pairing == ACCEL_PAIR_HALVES ? call->pairs : 1;
+    for (size_t h = 0; h < call->heads; h++) {
+        size_t at = (token * call->heads + h) * call->size + lo * step;
+        for (size_t i = 0; i < count; i++) {
+            float a = call->x[at + i * step], b = call->x[at + i * step + apart];
+            call->y[at + i * step] = a * cosine[i] - b * sine[i];
+            call->y[at + i * step + apart] = b * cosine[i] + a * sine[i];
+        }
+    }
+}
+
+#define PAIRS 64u
+
+void cpu_rotary_scalar(const struct cpu_rotary *call, size_t begin, size_t end)
+{
+    for (size_t t = begin; t < end; t++) {
+        for (size_t lo = 0; lo < call->pairs; lo += PAIRS) {
+            float cosine[PAIRS], sine[PAIRS];
+            size_t count = call->pairs - lo < PAIRS ? call->pairs - lo : PAIRS;
+            for (size_t i = 0; i < count; i++) {
+                float angle = (float)call->position[t] * call->frequency[lo + i];
+                cosine[i] = cosf(angle) * call->scale;
+                sine[i] = sinf(angle) * call->scale;
+            }
+            turn(call, t, lo, count, cosine, sine);
+        }
+        for (size_t h = 0; h < call->heads && call->x != call->y; h++) {
+            size_t at = (t * call->heads + h) * call->size + 2 * call->pairs;
+            memcpy(call->y + at, call->x + at, (call->size - 2 * call->pairs) * sizeof(float));
+        }
+    }
+}
+
+void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin, size_t end)
+{
+    size_t blocks = k / CPU_BLOCK;
+    for (size_t r = begin; r < end; r++) {
+        for (size_t b = 0; b < blocks; b++) {
+            const float *in = x + r * stride + b * CPU_BLOCK;
+            int8_t *q = out->q + r * k + b * CPU_BLOCK;
+            float most = 0;
+            int32_t sum = 0;
+            for (size_t i = 0; i < CPU_BLOCK; i++)
+                most = fabsf(in[i]) > most ? fabsf(in[i]) : most;
+            /* Below this the reciprocal is infinite; such a block is as good as zero. */
+            float inverse = most > 1e-36f ? 127.0f / most : 0;
+            for (size_t i = 0; i < CPU_BLOCK; i++) {
+                q[i] = (int8_t)rintf(in[i] * inverse);
+                sum += q[i];
+            }
+            out->scale[r * blocks + b] = most / 127.0f;
+            out->sum[r * blocks + b] = most / 127.0f * (float)sum;
+        }
+    }
+}
+
+void cpu_cache_write_scalar(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache, size_t begin,
+                            size_t end)
+{
+    for (size_t t = begin; t < end; t++) {
+        if (slot[t] < 0)
+            continue;
+        size_t at = (size_t)slot[t] * row;
+        if (type == ACCEL_F32) {
+            memcpy((float *)cache + at, x + t * row, row * sizeof(float));
+            continue;
+        }
+        for (size_t i = 0; i < row; i++)
+            ((uint16_t *)cache)[at + i] = accel_f16_from_f32(x[t * row + i]);
+    }
+}
