@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/topology/internal.h"
+
+#define MOST_ACCELERATORS 8u
+
+static const char *os_device_type(hwloc_obj_osdev_type_t type)
+{
+    switch (type) {
+    case HWLOC_OBJ_OSDEV_GPU:
+        return "gpu";
+    case HWLOC_OBJ_OSDEV_COPROC:
+        return "coprocessor";
+    case HWLOC_OBJ_OSDEV_NETWORK:
+        return "network";
+    case HWLOC_OBJ_OSDEV_OPENFABRICS:
+        return "fabric";
+    case HWLOC_OBJ_OSDEV_BLOCK:
+        return "block";
+    case HWLOC_OBJ_OSDEV_DMA:
+        return "dma";
+    default:
+        return "other";
+    }
+}
+
+static int32_t read_os_device(struct accel_topology *topology, hwloc_obj_t object, struct accel_os_device *out_device,
+                              struct accel_error *error)
+{
+    struct accel_arena *arena = &topology->arena;
+    struct accel_info *infos = accel_arena_array(arena, object->infos_count, sizeof(*infos));
+    out_device->name = accel_arena_strdup(arena, object->name ? object->name : "");
+    out_device->type = os_device_type(object->attr->osdev.type);
+    if (infos == NULL || out_device->name == NULL)
+        return topology_no_memory(error);
+    for (unsigned i = 0; i < object->infos_count; i++) {
+        infos[i].name = accel_arena_strdup(arena, object->infos[i].name);
+        infos[i].value = accel_arena_strdup(arena, object->infos[i].value);
+        if (infos[i].name == NULL || infos[i].value == NULL)
+            return topology_no_memory(error);
+    }
+    out_device->infos = infos;
+    out_device->info_count = object->infos_count;
+    return ACCEL_OK;
+}
+
+/* hwloc hangs devices of the system under the PCI function, sometimes under one another (a partition under a disk). */
+static uint32_t count_os_devices(hwloc_obj_t parent)
+{
+    uint32_t count = 0;
+    for (hwloc_obj_t child = parent->io_first_child; child; child = child->next_sibling)
+        if (child->type == HWLOC_OBJ_OS_DEVICE)
+            count++;
+    return count;
+}
+
+static bool has_device(const struct accel_os_device *devices, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(devices[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent, const char *root,
+                             struct accel_pci_device *device, struct accel_error *error)
+{
+    const char *names[MOST_ACCELERATORS];
+    char address[32];
+    uint32_t extra = 0;
+    uint32_t count = 0;
+    struct accel_os_device *devices;
+    snprintf(address, sizeof(address), "%04x:%02x:%02x.%01x", device->domain, device->bus, device->slot,
+             device->function);
+    if (root)
+        extra = topology_accelerators_at(topology, root, address, names, MOST_ACCELERATORS);
+    devices = accel_arena_array(&topology->arena, count_os_devices(parent) + extra, sizeof(*devices));
+    if (devices == NULL)
+        return topology_no_memory(error);
+    for (hwloc_obj_t child = parent->io_first_child; child; child = child->next_sibling) {
+        if (child->type != HWLOC_OBJ_OS_DEVICE)
+            continue;
+        if (read_os_device(topology, child, &devices[count], error) != ACCEL_OK)
+            return ACCEL_E_MEMORY;
+        count++;
+    }
+    for (uint32_t i = 0; i < extra; i++)
+        if (!has_device(devices, count, names[i]))
+            devices[count++] = (struct accel_os_device){.name = names[i], .type = "accelerator"};
+    device->os_devices = devices;
+    device->os_device_count = count;
+    return ACCEL_OK;
+}
+
+static int32_t pci_numa(hwloc_topology_t hwloc, hwloc_obj_t object)
+{
+    hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(hwloc, object);
+    /* A machine of one node tells nothing by naming it, yet drivers may ask for it. */
+    if (near == NULL || near->nodeset == NULL || hwloc_bitmap_weight(near->nodeset) != 1)
+        return -1;
+    return hwloc_bitmap_first(near->nodeset);
+}
+
+static const char *pci_name(struct accel_topology *topology, hwloc_obj_t object)
+{
+    const char *vendor = hwloc_obj_get_info_by_name(object, "PCIVendor");
+    const char *device = hwloc_obj_get_info_by_name(object, "PCIDevice");
+    char name[256];
+    if (vendor == NULL && device == NULL)
+        return "";
+    snprintf(name, sizeof(name), "%s%s%s", vendor ? vendor : "", vendor && device ? " " : "", device ? device : "");
+    return accel_arena_strdup(&topology->arena, name);
+}
+
+static int32_t read_pci_device(struct accel_topology *topology, hwloc_obj_t object, const char *root,
+                               struct accel_pci_device *out_device, struct accel_error *error)
+{
+    const struct hwloc_pcidev_attr_s *attr = &object->attr->pcidev;
+    out_device->domain = attr->domain;
+    out_device->bus = attr->bus;
+    out_device->slot = attr->dev;
+    out_device->function = attr->func;
+    out_device->vendor = attr->vendor_id;
+    out_device->device = attr->device_id;
+    out_device->device_class = attr->class_id;
+    /* Two digits tell the generations of links apart; more are noise of the conversion from float. */
+    out_device->link = round((double)attr->linkspeed * 100.0) / 100.0;
+    out_device->numa_node = pci_numa(topology->hwloc, object);
+    out_device->name = pci_name(topology, object);
+    if (out_device->name == NULL)
+        return topology_no_memory(error);
+    return read_children(topology, object, root, out_device, error);
+}
+
+static int32_t read_pci(struct accel_topology *topology, const char *root, struct accel_error *error)
+{
+    int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE);
+    uint32_t most = found > 0 ? (uint32_t)found : 0;
+    struct accel_pci_device *devices = accel_arena_array(&topology->arena, most, sizeof(*devices));
+    uint32_t count = 0;
+    hwloc_obj_t object = NULL;
+    if (devices == NULL)
+        return topology_no_memory(error);
+    while ((object = hwloc_get_next_pcidev(topology->hwloc, object)) != NULL) {
+        int32_t code;
+        if (object->attr->pcidev.class_id >> 8 == 0x06)
+            continue;
+        code = read_pci_device(topology, object, root, &devices[count], error);
+        if (code != ACCEL_OK)
+            return code;
+        count++;
+    }
+    topology->machine.pci = devices;
+    topology->machine.pci_count = count;
+    return root ? topology_name_pci(topology, devices, count, root, error) : ACCEL_OK;
+}
+
+/* Devices of the system that hang on no PCI function: of boards without PCI, and software ones. */
+static int32_t read_others(struct accel_topology *topology, struct accel_error *error)
+{
+    int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_OS_DEVICE);
+    uint32_t most = found > 0 ? (uint32_t)found : 0;
+    struct accel_os_device *devices = accel_arena_array(&topology->arena, most, sizeof(*devices));
+    uint32_t count = 0;
+    hwloc_obj_t object = NULL;
+    if (devices == NULL)
+        return topology_no_memory(error);
+    while ((object = hwloc_get_next_osdev(topology->hwloc, object)) != NULL) {
+        if (hwloc_get_ancestor_obj_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE, object) != NULL)
+            continue;
+        if (read_os_device(topology, object, &devices[count], error) != ACCEL_OK)
+            return ACCEL_E_MEMORY;
+        count++;
+    }
+    topology->machine.os_devices = devices;
+    topology->machine.os_device_count = count;
+    return ACCEL_OK;
+}
+
+int32_t topology_read_devices(struct accel_topology *topology, const char *root, struct accel_error *error)
+{
+    int32_t code = read_pci(topology, root, error);
+    return code == ACCEL_OK ? read_others(topology, error) : code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file Shared by the files of this room only. */
+#ifndef ACCEL_CORE_TOPOLOGY_INTERNAL_H
+#define ACCEL_CORE_TOPOLOGY_INTERNAL_H
+
+#include <hwloc.h>
+
+#include "core/base/arena.h"
+#include "core/topology/topology.h"
+
+struct accel_topology {
+    hwloc_topology_t hwloc;
+    struct accel_arena arena; /* every string and array of the machine */
+    struct accel_machine machine;
+};
+
+/** Says that memory is out while the topology is built. */
+int32_t topology_no_memory(struct accel_error *error);
+
+/** A set as the list "0-3,8", in the arena; NULL without memory. */
+const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t set);
+
+/** Packages, kinds, cores, NUMA nodes, caches. `allowed` is what this process may use. */
+int32_t topology_read_processors(struct accel_topology *topology, hwloc_const_bitmap_t allowed,
+                                 struct accel_error *error);
+
+/** PCI and other devices that hwloc sees. `root` as in linux_limits.c, for pci.ids and accelerator nodes; NULL: do
+ * without. */
+int32_t topology_read_devices(struct accel_topology *topology, const char *root, struct accel_error *error);
+
+/** Gives PCI devices that hwloc did not name their names from pci.ids, where that file is. */
+int32_t topology_name_pci(struct accel_topology *topology, struct accel_pci_device *devices, uint32_t count,
+                          const char *root, struct accel_error *error);
+
+/** The firmware's tree. One file per operating system. */
+int32_t topology_read_tree(struct accel_topology *topology, const char *root, struct accel_error *error);
+
+/**
+ * Names of accelerator devices (/dev/accel) at a PCI address "0000:00:0b.0", which hwloc before 2.12 does not list.
+ * Fills at most `capacity` names from the arena and returns their number. One file per operating system.
+ */
+uint32_t topology_accelerators_at(struct accel_topology *topology, const char *root, const char *address,
+                                  const char **names, uint32_t capacity);
+
+#endif

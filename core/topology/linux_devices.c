@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices on Linux that hwloc does not tell: the class of accelerators, and the firmware's tree of boards without PCI.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/topology/internal.h"
+
+#define TREE_DEPTH 3u
+#define TREE_DEVICES 64u
+#define TREE_NODES 8192u
+#define PROPERTY_LIMIT ((size_t)65536)
+
+uint32_t topology_accelerators_at(struct accel_topology *topology, const char *root, const char *address,
+                                  const char **names, uint32_t capacity)
+{
+    struct accel_strbuf path = {0};
+    struct dirent *entry;
+    uint32_t count = 0;
+    DIR *folder = NULL;
+    accel_strbuf_printf(&path, "%s/sys/bus/pci/devices/%s/accel", root, address);
+    if (!path.failed)
+        folder = opendir(path.text);
+    accel_strbuf_free(&path);
+    while (folder && count < capacity && (entry = readdir(folder)) != NULL) {
+        if (strncmp(entry->d_name, "accel", 5) != 0)
+            continue;
+        names[count] = accel_arena_strdup(&topology->arena, entry->d_name);
+        if (names[count])
+            count++;
+    }
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+struct tree {
+    struct accel_topology *topology;
+    const char *base; /* folder of the tree's root */
+    struct accel_tree_device devices[TREE_DEVICES];
+    uint32_t count;
+    uint32_t seen;
+};
+
+/* A property of a node as text, up to its first zero byte. The caller frees it. */
+static char *read_property(const struct tree *tree, const char *node, const char *name)
+{
+    struct accel_strbuf path = {0};
+    char *text = NULL;
+    accel_strbuf_printf(&path, "%s%s/%s", tree->base, node, name);
+    if (!path.failed)
+        accel_file_read(path.text, PROPERTY_LIMIT, &text, NULL, NULL);
+    accel_strbuf_free(&path);
+    return text;
+}
+
+/* "gpu@1f00", "npu" and the like: the names that the tree's specification recommends, never those of a vendor. */
+static bool is_accelerator(const char *name)
+{
+    static const char *const names[] = {"gpu", "npu", "dsp", "accelerator"};
+    size_t length = strcspn(name, "@");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_enabled(const struct tree *tree, const char *node)
+{
+    char *status = read_property(tree, node, "status");
+    bool enabled = status == NULL || strcmp(status, "okay") == 0 || strcmp(status, "ok") == 0;
+    free(status);
+    return enabled;
+}
+
+static void take_node(struct tree *tree, const char *node)
+{
+    struct accel_arena *arena = &tree->topology->arena;
+    struct accel_tree_device device = {0};
+    char *compatible = read_property(tree, node, "compatible");
+    if (compatible && tree->count < TREE_DEVICES && is_enabled(tree, node)) {
+        device.path = accel_arena_strdup(arena, node);
+        device.compatible = accel_arena_strdup(arena, compatible);
+        if (device.path && device.compatible)
+            tree->devices[tree->count++] = device;
+    }
+    free(compatible);
+}
+
+static bool is_folder(const struct tree *tree, const char *node)
+{
+    struct stat facts;
+    struct accel_strbuf path = {0};
+    bool folder;
+    accel_strbuf_printf(&path, "%s%s", tree->base, node);
+    /* lstat: a tree has no links, and a recorded one shall not lead out of itself. */
+    folder = !path.failed && lstat(path.text, &facts) == 0 && S_ISDIR(facts.st_mode);
+    accel_strbuf_free(&path);
+    return folder;
+}
+
+static void visit(struct tree *tree, const char *node, uint32_t depth);
+
+static void visit_child(struct tree *tree, const char *node, const char *name, uint32_t depth)
+{
+    struct accel_strbuf child = {0};
+    accel_strbuf_printf(&child, "%s/%s", node, name);
+    if (!child.failed && is_folder(tree, child.text)) {
+        if (is_accelerator(name))
+            take_node(tree, child.text);
+        if (depth < TREE_DEPTH)
+            visit(tree, child.text, depth + 1);
+    }
+    accel_strbuf_free(&child);
+}
+
+/* Sorted, so that the same machine gives the same list on every start. */
+static void visit(struct tree *tree, const char *node, uint32_t depth)
+{
+    struct accel_strbuf path = {0};
+    struct dirent **entries = NULL;
+    int count = 0;
+    accel_strbuf_printf(&path, "%s%s", tree->base, node);
+    if (!path.failed)
+        count = scandir(path.text, &entries, NULL, alphasort);
+    accel_strbuf_free(&path);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.' && tree->seen++ < TREE_NODES)
+            visit_child(tree, node, entries[i]->d_name, depth);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+int32_t topology_read_tree(struct accel_topology *topology, const char *root, struct accel_error *error)
+{
+    struct accel_machine *machine = &topology->machine;
+    struct tree tree = {.topology = topology};
+    struct accel_strbuf base = {0};
+    struct accel_tree_device *devices;
+    char *model;
+    accel_strbuf_printf(&base, "%s/sys/firmware/devicetree/base", root);
+    if (base.failed)
+        return topology_no_memory(error);
+    tree.base = base.text;
+    model = read_property(&tree, "", "model");
+    if (model)
+        machine->board = accel_arena_strdup(&topology->arena, model);
+    free(model);
+    visit(&tree, "", 0);
+    accel_strbuf_free(&base);
+    devices = accel_arena_array(&topology->arena, tree.count, sizeof(*devices));
+    if (devices == NULL || machine->board == NULL)
+        return topology_no_memory(error);
+    memcpy(devices, tree.devices, tree.count * sizeof(*devices));
+    machine->tree = devices;
+    machine->tree_count = tree.count;
+    return ACCEL_OK;
+}

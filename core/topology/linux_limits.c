@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits on Linux: control groups of both versions, /proc/meminfo, /proc/thread-self/status. A group is limited by
+ * itself and by each of its parents, so every level up to the mount point is read.
+ */
+#include "config.h"
+
+#include "core/topology/limits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+
+#define FILE_LIMIT ((size_t)1 << 20)
+
+/* Version 1 says "no limit" with the largest number of whole pages. */
+#define NO_LIMIT ((uint64_t)1 << 60)
+
+struct reader {
+    const char *root;
+    struct accel_arena *arena;
+    struct accel_host_limits *limits;
+    bool no_memory;
+};
+
+/* The files in which one version of control groups tells one thing; NULL where there is no such file. */
+struct memory_files {
+    const char *limits[3];
+    const char *used;
+    const char *cache_key; /* line of memory.stat that counts pages the system drops on demand */
+};
+
+static const struct memory_files memory_v2 = {{"memory.max", "memory.high", NULL}, "memory.current", "inactive_file"};
+static const struct memory_files memory_v1 = {
+    {"memory.limit_in_bytes", NULL, NULL}, "memory.usage_in_bytes", "total_inactive_file"};
+
+/* The text of a file below the root, or NULL. The caller frees it. */
+static char *read_text(const struct reader *reader, const char *path)
+{
+    struct accel_strbuf full = {0};
+    char *text = NULL;
+    accel_strbuf_printf(&full, "%s%s", reader->root, path);
+    if (!full.failed)
+        accel_file_read(full.text, FILE_LIMIT, &text, NULL, NULL);
+    accel_strbuf_free(&full);
+    return text;
+}
+
+static char *read_member(const struct reader *reader, const char *folder, const char *name)
+{
+    struct accel_strbuf path = {0};
+    char *text = NULL;
+    accel_strbuf_printf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name);
+    if (!path.failed)
+        text = read_text(reader, path.text);
+    accel_strbuf_free(&path);
+    return text;
+}
+
+static const char *keep(struct reader *reader, const char *folder, const char *name)
+{
+    struct accel_strbuf path = {0};
+    const char *kept = NULL;
+    accel_strbuf_printf(&path, "%s/%s", folder, name);
+    if (!path.failed)
+        kept = accel_arena_strdup(reader->arena, path.text);
+    if (kept == NULL)
+        reader->no_memory = true;
+    accel_strbuf_free(&path);
+    return kept;
+}
+
+/* A decimal number and nothing behind it but white space; "max" and negative numbers, which mean no limit, are none. */
+static bool parse_number(const char *text, uint64_t *out_value)
+{
+    char *end;
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *out_value = strtoull(text, &end, 10);
+    return errno == 0 && (*end == '\0' || *end == '\n' || *end == ' ');
+}
+
+/* The number behind "key" at the start of a line, as in memory.stat and meminfo. */
+static bool find_number(const char *text, const char *key, uint64_t *out_value)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, key, length) != 0 || (line[length] != ' ' && line[length] != ':'))
+            continue;
+        line += length + strspn(line + length, ": \t");
+        return parse_number(line, out_value);
+    }
+    return false;
+}
+
+static bool read_number(const struct reader *reader, const char *folder, const char *name, uint64_t *out_value)
+{
+    char *text = read_member(reader, folder, name);
+    bool found = parse_number(text, out_value);
+    free(text);
+    return found;
+}
+
+/* Keeps the quota that pays for fewer processors: a/b < c/d without rounding. */
+static void offer_quota(struct reader *reader, uint64_t quota, uint64_t period, const char *folder, const char *name)
+{
+    struct accel_cpu_quota *best = &reader->limits->cpu;
+    const uint64_t largest = UINT32_MAX;
+    if (quota == 0 || period == 0 || quota > largest || period > largest)
+        return;
+    if (best->origin && quota * best->period >= best->quota * period)
+        return;
+    best->quota = quota;
+    best->period = period;
+    best->origin = keep(reader, folder, name);
+}
+
+static void read_quota_v2(struct reader *reader, const char *folder)
+{
+    char *text = read_member(reader, folder, "cpu.max");
+    uint64_t quota, period;
+    if (parse_number(text, &quota) && strchr(text, ' ') && parse_number(strchr(text, ' ') + 1, &period))
+        offer_quota(reader, quota, period, folder, "cpu.max");
+    free(text);
+}
+
+static void read_quota_v1(struct reader *reader, const char *folder)
+{
+    uint64_t quota, period;
+    if (read_number(reader, folder, "cpu.cfs_quota_us", &quota) &&
+        read_number(reader, folder, "cpu.cfs_period_us", &period))
+        offer_quota(reader, quota, period, folder, "cpu.cfs_quota_us");
+}
+
+/* What counts against the limit, less what the system would give up first. */
+static uint64_t memory_used(const struct reader *reader, const char *folder, const struct memory_files *files)
+{
+    uint64_t used = 0;
+    uint64_t cache = 0;
+    char *stat = read_member(reader, folder, "memory.stat");
+    if (!read_number(reader, folder, files->used, &used))
+        used = 0;
+    if (stat == NULL || !find_number(stat, files->cache_key, &cache))
+        cache = 0;
+    free(stat);
+    return used > cache ? used - cache : 0;
+}
+
+static void read_memory(struct reader *reader, const char *folder, const struct memory_files *files)
+{
+    struct accel_fact *limit = &reader->limits->memory_limit;
+    struct accel_fact *room = &reader->limits->memory_room;
+    for (uint32_t i = 0; files->limits[i]; i++) {
+        uint64_t bytes, used, left;
+        if (!read_number(reader, folder, files->limits[i], &bytes) || bytes >= NO_LIMIT)
+            continue;
+        used = memory_used(reader, folder, files);
+        left = bytes > used ? bytes - used : 0;
+        if (limit->origin == NULL || bytes < limit->value)
+            *limit = (struct accel_fact){bytes, keep(reader, folder, files->limits[i])};
+        if (room->origin == NULL || left < room->value)
+            *room = (struct accel_fact){left, keep(reader, folder, files->limits[i])};
+    }
+}
+
+static void read_memory_v1(struct reader *reader, const char *folder)
+{
+    read_memory(reader, folder, &memory_v1);
+}
+
+static void read_v2(struct reader *reader, const char *folder)
+{
+    read_quota_v2(reader, folder);
+    read_memory(reader, folder, &memory_v2);
+}
+
+/* True when a list such as "cpu,cpuacct" holds the word. */
+static bool list_has(const char *list, size_t bytes, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t at = 0; at <= bytes;) {
+        const char *comma = memchr(list + at, ',', bytes - at);
+        size_t part = comma ? (size_t)(comma - list) - at : bytes - at;
+        if (part == length && memcmp(list + at, word, length) == 0)
+            return true;
+        at += part + 1;
+    }
+    return false;
+}
+
+/*
+ * The path of this process in one hierarchy: line "number:controllers:path" of /proc/self/cgroup. Version 2 has number
+ * 0 and no controllers (`controller` NULL). The caller frees it.
+ */
+static char *group_path(const char *groups, const char *controller)
+{
+    for (const char *line = groups; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        size_t bytes = strcspn(line, "\n");
+        const char *first = memchr(line, ':', bytes);
+        const char *second = first ? memchr(first + 1, ':', bytes - (size_t)(first + 1 - line)) : NULL;
+        size_t names;
+        if (second == NULL)
+            continue;
+        names = (size_t)(second - first - 1);
+        if (controller ? !list_has(first + 1, names, controller) : names != 0)
+            continue;
+        return strndup(second + 1, bytes - (size_t)(second + 1 - line));
+    }
+    return NULL;
+}
+
+/* mountinfo writes white space and backslashes of paths as three octal digits. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; to++) {
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* One mount of a control group hierarchy. */
+struct mount {
+    char *root;  /* folder of the hierarchy that is mounted */
+    char *point; /* where */
+};
+
+static void free_mount(struct mount *mount)
+{
+    free(mount->root);
+    free(mount->point);
+    memset(mount, 0, sizeof(*mount));
+}
+
+/*
+ * A line is "id parent major:minor root point options [optional fields] - type source super-options". True when it is
+ * the wanted hierarchy.
+ */
+static bool parse_mount(const char *line, size_t bytes, const char *controller, struct mount *out_mount)
+{
+    char *copy = strndup(line, bytes);
+    char *dash = copy ? strstr(copy, " - ") : NULL;
+    char *fields[5] = {0};
+    char *type, *options, *next = copy;
+    bool found = false;
+    for (uint32_t i = 0; dash && i < 5; i++)
+        fields[i] = strsep(&next, " ");
+    if (dash && fields[4] && next && next < dash) {
+        next = dash + 3;
+        type = strsep(&next, " ");
+        strsep(&next, " ");
+        options = next ? next : "";
+        found = controller ? strcmp(type, "cgroup") == 0 && list_has(options, strlen(options), controller)
+                           : strcmp(type, "cgroup2") == 0;
+    }
+    if (found) {
+        unescape(fields[3]);
+        unescape(fields[4]);
+        out_mount->root = strdup(fields[3]);
+        out_mount->point = strdup(fields[4]);
+    }
+    free(copy);
+    return found;
+}
+
+static bool find_mount(const char *mounts, const char *controller, struct mount *out_mount)
+{
+    for (const char *line = mounts; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+        if (parse_mount(line, strcspn(line, "\n"), controller, out_mount))
+            return out_mount->root && out_mount->point;
+    return false;
+}
+
+/*
+ * The folder of the group under the mount point. In a container the mount may start at the group itself, and the path
+ * may lie outside of what is mounted ("/../..."); then the mount point is all that can be seen.
+ */
+static char *group_folder(const struct mount *mount, const char *path)
+{
+    struct accel_strbuf folder = {0};
+    size_t root = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
+    bool inside = strncmp(path, mount->root, root) == 0 && (path[root] == '/' || path[root] == '\0');
+    accel_strbuf_text(&folder, mount->point);
+    if (inside && strstr(path, "/..") == NULL && strcmp(path + root, "/") != 0)
+        accel_strbuf_text(&folder, path + root);
+    return accel_strbuf_take(&folder);
+}
+
+static void walk(struct reader *reader, const char *groups, const char *mounts, const char *controller,
+                 void (*visit)(struct reader *reader, const char *folder))
+{
+    struct mount mount = {0};
+    char *path = group_path(groups, controller);
+    char *folder = NULL;
+    if (path && find_mount(mounts, controller, &mount))
+        folder = group_folder(&mount, path);
+    while (folder) {
+        char *slash = strrchr(folder, '/');
+        visit(reader, folder);
+        if (strlen(folder) <= strlen(mount.point) || slash == NULL)
+            break;
+        *slash = '\0';
+    }
+    free(folder);
+    free(path);
+    free_mount(&mount);
+}
+
+static void read_groups(struct reader *reader)
+{
+    char *groups = read_text(reader, "/proc/self/cgroup");
+    char *mounts = read_text(reader, "/proc/self/mountinfo");
+    if (groups && mounts) {
+        walk(reader, groups, mounts, NULL, read_v2);
+        walk(reader, groups, mounts, "cpu", read_quota_v1);
+        walk(reader, groups, mounts, "memory", read_memory_v1);
+    }
+    free(groups);
+    free(mounts);
+}
+
+static void read_meminfo(struct reader *reader)
+{
+    char *text = read_text(reader, "/proc/meminfo");
+    uint64_t kib;
+    if (text && find_number(text, "MemTotal", &kib) && kib < NO_LIMIT / 1024)
+        reader->limits->memory_total = (struct accel_fact){kib * 1024, "/proc/meminfo MemTotal"};
+    if (text && find_number(text, "MemAvailable", &kib) && kib < NO_LIMIT / 1024)
+        reader->limits->memory_available = (struct accel_fact){kib * 1024, "/proc/meminfo MemAvailable"};
+    free(text);
+}
+
+/* The thread that asks counts, for taskset and the like bind threads. Kernels before 3.17 know the process only. */
+static void read_affinity(struct reader *reader)
+{
+    static const char key[] = "Cpus_allowed_list:";
+    const char *origin = "/proc/thread-self/status Cpus_allowed_list";
+    char *text = read_text(reader, "/proc/thread-self/status");
+    char *line;
+    if (text == NULL) {
+        origin = "/proc/self/status Cpus_allowed_list";
+        text = read_text(reader, "/proc/self/status");
+    }
+    line = text ? strstr(text, key) : NULL;
+    if (line) {
+        line += strlen(key);
+        line += strspn(line, " \t");
+        reader->limits->cpus = accel_arena_strndup(reader->arena, line, strcspn(line, "\n"));
+        reader->limits->cpus_origin = origin;
+        reader->no_memory = reader->no_memory || reader->limits->cpus == NULL;
+    }
+    free(text);
+}
+
+int32_t accel_limits_read(const char *root, struct accel_arena *arena, struct accel_host_limits *out_limits,
+                          struct accel_error *error)
+{
+    struct reader reader = {.root = root, .arena = arena, .limits = out_limits};
+    memset(out_limits, 0, sizeof(*out_limits));
+    read_groups(&reader);
+    read_meminfo(&reader);
+    read_affinity(&reader);
+    if (reader.no_memory)
+        return accel_error_set(error, ACCEL_E_MEMORY, "out of memory while reading the limits of the process");
+    return ACCEL_OK;
+}

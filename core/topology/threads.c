@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/topology/internal.h"
+
+/* All hardware threads that may be used, in the order in which they are given out. */
+struct candidates {
+    uint32_t *cpus;
+    uint32_t count; /* in the list */
+    uint32_t cores; /* the first ones of the list, one per core */
+};
+
+static bool is_fast(const struct accel_machine *machine, const struct accel_core *core)
+{
+    return machine->kinds[core->kind].efficiency == machine->kinds[machine->kind_count - 1].efficiency;
+}
+
+/* Adds the hardware thread number `sibling` of each core of one kind. */
+static void add_kind(const struct accel_machine *machine, uint32_t kind, uint32_t sibling, struct candidates *list)
+{
+    for (uint32_t i = 0; i < machine->core_count; i++) {
+        const struct accel_core *core = &machine->cores[i];
+        if (core->kind == kind && sibling < core->cpu_count)
+            list->cpus[list->count++] = core->cpus[sibling];
+    }
+}
+
+static uint32_t most_siblings(const struct accel_machine *machine)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < machine->core_count; i++)
+        if (machine->cores[i].cpu_count > most)
+            most = machine->cores[i].cpu_count;
+    return most;
+}
+
+/* First one thread of every core, fastest kind first, then the second ones in the same order, and so on. */
+static void list_candidates(const struct accel_machine *machine, uint32_t flags, struct candidates *list)
+{
+    uint32_t siblings = most_siblings(machine);
+    for (uint32_t sibling = 0; sibling < siblings; sibling++) {
+        for (uint32_t kind = machine->kind_count; kind-- > 0;) {
+            struct accel_core any = {.kind = kind};
+            if (!(flags & ACCEL_THREADS_FAST) || is_fast(machine, &any))
+                add_kind(machine, kind, sibling, list);
+        }
+        if (sibling == 0)
+            list->cores = list->count;
+    }
+}
+
+/* Processors that the quota pays for, to the nearest; 0 where there is no quota. */
+static uint32_t quota_cpus(const struct accel_cpu_quota *quota)
+{
+    uint64_t cpus;
+    if (quota->origin == NULL)
+        return 0;
+    cpus = (quota->quota + quota->period / 2) / quota->period;
+    return cpus == 0 ? 1 : cpus > UINT32_MAX ? UINT32_MAX : (uint32_t)cpus;
+}
+
+static void decide(const struct accel_machine *machine, const struct accel_thread_policy *policy,
+                   const struct candidates *list, struct accel_thread_plan *plan)
+{
+    const struct accel_cpu_quota *quota = &machine->limits.cpu;
+    bool smt = (policy->flags & ACCEL_THREADS_SMT) != 0;
+    uint32_t paid = quota_cpus(quota);
+    plan->count = smt ? list->count : list->cores;
+    plan->origin = machine->allowed_origin;
+    snprintf(plan->reason, sizeof(plan->reason), "one per %s%s of the allowed processors %s",
+             smt ? "hardware thread" : "core", policy->flags & ACCEL_THREADS_FAST ? " of the fastest kind" : "",
+             machine->allowed_cpus);
+    if (paid != 0 && paid < plan->count) {
+        plan->count = paid;
+        plan->origin = quota->origin;
+        snprintf(plan->reason, sizeof(plan->reason),
+                 "the quota of %" PRIu64 " us in %" PRIu64 " us pays for %.2f processors", quota->quota, quota->period,
+                 (double)quota->quota / (double)quota->period);
+    }
+    if (policy->wanted != 0) {
+        plan->count = policy->wanted;
+        plan->origin = "wanted";
+        snprintf(plan->reason, sizeof(plan->reason), "asked for%s%s",
+                 policy->wanted > list->cores ? ", more than cores, so hardware threads share cores" : "",
+                 paid != 0 && policy->wanted > paid ? ", more than the quota pays for" : "");
+    }
+}
+
+static int32_t check(const struct accel_machine *machine, const struct accel_thread_policy *policy,
+                     const struct candidates *list, struct accel_error *error)
+{
+    if (list->count == 0)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "no processor is allowed for this process");
+    if (policy->wanted <= list->count)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_FALLBACK,
+                    "%u threads wanted, but only %u hardware threads may be used (%s, from %s)", policy->wanted,
+                    list->count, machine->allowed_cpus, machine->allowed_origin);
+    accel_error_remedy(error, "ask for at most %u threads", list->count);
+    return ACCEL_E_FALLBACK;
+}
+
+int32_t accel_topology_threads(const struct accel_topology *topology, const struct accel_thread_policy *policy,
+                               struct accel_thread_plan *out_plan, struct accel_error *error)
+{
+    const struct accel_machine *machine = &topology->machine;
+    struct candidates list = {0};
+    int32_t code;
+    memset(out_plan, 0, sizeof(*out_plan));
+    if (policy->flags & ~(ACCEL_THREADS_SMT | ACCEL_THREADS_FAST))
+        return accel_error_set(error, ACCEL_E_INVALID, "unknown bits in the flags of a thread policy: 0x%x",
+                               policy->flags);
+    list.cpus = calloc((size_t)machine->allowed_cpu_count + 1, sizeof(*list.cpus));
+    if (list.cpus == NULL)
+        return topology_no_memory(error);
+    list_candidates(machine, policy->flags, &list);
+    code = check(machine, policy, &list, error);
+    if (code != ACCEL_OK) {
+        free(list.cpus);
+        return code;
+    }
+    decide(machine, policy, &list, out_plan);
+    out_plan->cpus = list.cpus;
+    return ACCEL_OK;
+}
+
+void accel_thread_plan_free(struct accel_thread_plan *plan)
+{
+    free(plan->cpus);
+    plan->cpus = NULL;
+    plan->count = 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/topology/topology.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/topology/internal.h"
+
+/* All that a machine of thousands of processors and devices needs, several times over. */
+#define ARENA_LIMIT ((size_t)64 << 20)
+
+int32_t topology_no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "out of memory while reading the machine");
+}
+
+const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t set)
+{
+    char *text = NULL;
+    const char *kept = NULL;
+    if (hwloc_bitmap_list_asprintf(&text, set) >= 0)
+        kept = accel_arena_strdup(&topology->arena, text);
+    free(text);
+    return kept;
+}
+
+/*
+ * Parts that would load the libraries of vendors, or open connections to servers, into this process. A part that this
+ * hwloc does not have cannot be switched off, which is as good.
+ */
+static void switch_off_vendors(hwloc_topology_t hwloc)
+{
+    static const char *const parts[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
+}
+
+/* hwloc calls some accelerators unimportant (signal processors, 0x1180, are NPUs too), so all functions are read. */
+static int configure(hwloc_topology_t hwloc)
+{
+    int failed = hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    failed |= hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
+    switch_off_vendors(hwloc);
+    return failed;
+}
+
+static int32_t use_recording(hwloc_topology_t hwloc, const char *xml, struct accel_error *error)
+{
+    /* hwloc's own answer to a missing file is a line on standard error. */
+    if (access(xml, R_OK) != 0)
+        return accel_error_set(error, accel_file_code(errno), "%s: cannot read the recorded machine", xml);
+    if (hwloc_topology_set_xml(hwloc, xml) != 0)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: not a machine that hwloc has written", xml);
+    return ACCEL_OK;
+}
+
+static int32_t load_hwloc(const char *xml, hwloc_topology_t *out_hwloc, struct accel_error *error)
+{
+    int32_t code;
+    if (hwloc_topology_init(out_hwloc) != 0) {
+        *out_hwloc = NULL;
+        return topology_no_memory(error);
+    }
+    if (configure(*out_hwloc) != 0)
+        return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc refuses its own filters");
+    if (xml) {
+        code = use_recording(*out_hwloc, xml, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    if (hwloc_topology_load(*out_hwloc) != 0)
+        return xml ? accel_error_set(error, ACCEL_E_CORRUPT, "%s: not a machine that hwloc can load", xml)
+                   : accel_error_set(error, ACCEL_E_IO, "hwloc cannot read this machine");
+    return ACCEL_OK;
+}
+
+/* hwloc knows the cpuset of the group, /proc knows what the thread is bound to; what both allow is ours. */
+static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allowed, struct accel_error *error)
+{
+    struct accel_machine *machine = &topology->machine;
+    hwloc_bitmap_t bound = hwloc_bitmap_alloc();
+    if (bound == NULL || hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology->hwloc)) != 0) {
+        hwloc_bitmap_free(bound);
+        return topology_no_memory(error);
+    }
+    machine->allowed_origin = "hwloc";
+    if (machine->limits.cpus && hwloc_bitmap_list_sscanf(bound, machine->limits.cpus) == 0) {
+        hwloc_bitmap_and(bound, bound, allowed);
+        /* A recording put together from two machines would leave nothing; then the list means another one. */
+        if (!hwloc_bitmap_iszero(bound) && !hwloc_bitmap_isequal(bound, allowed)) {
+            hwloc_bitmap_copy(allowed, bound);
+            machine->allowed_origin = machine->limits.cpus_origin;
+        }
+    }
+    hwloc_bitmap_free(bound);
+    machine->allowed_cpus = topology_list(topology, allowed);
+    machine->allowed_cpu_count = (uint32_t)hwloc_bitmap_weight(allowed);
+    return machine->allowed_cpus ? ACCEL_OK : topology_no_memory(error);
+}
+
+/* Free memory of the machine and room under the limits of the groups: the smaller one is what can be taken. */
+static void read_usable_memory(struct accel_machine *machine)
+{
+    const struct accel_host_limits *limits = &machine->limits;
+    machine->memory_usable = limits->memory_available;
+    if (machine->memory_usable.origin == NULL)
+        machine->memory_usable = limits->memory_total;
+    if (limits->memory_room.origin &&
+        (machine->memory_usable.origin == NULL || limits->memory_room.value < machine->memory_usable.value))
+        machine->memory_usable = limits->memory_room;
+}
+
+/* Without /proc, hwloc's sum over the NUMA nodes is what there is. */
+static void read_total_memory(struct accel_topology *topology)
+{
+    struct accel_fact *total = &topology->machine.limits.memory_total;
+    uint64_t bytes = hwloc_get_root_obj(topology->hwloc)->total_memory;
+    if (total->origin == NULL && bytes > 0)
+        *total = (struct accel_fact){bytes, "hwloc"};
+}
+
+static int32_t fill(struct accel_topology *topology, const char *root, struct accel_error *error)
+{
+    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+    int32_t code = allowed ? ACCEL_OK : topology_no_memory(error);
+    if (code == ACCEL_OK && root)
+        code = accel_limits_read(root, &topology->arena, &topology->machine.limits, error);
+    if (code == ACCEL_OK)
+        code = read_allowed(topology, allowed, error);
+    if (code == ACCEL_OK)
+        code = topology_read_processors(topology, allowed, error);
+    if (code == ACCEL_OK)
+        code = topology_read_devices(topology, root, error);
+    topology->machine.board = "";
+    if (code == ACCEL_OK && root)
+        code = topology_read_tree(topology, root, error);
+    hwloc_bitmap_free(allowed);
+    if (code != ACCEL_OK)
+        return code;
+    read_total_memory(topology);
+    read_usable_memory(&topology->machine);
+    return ACCEL_OK;
+}
+
+int32_t accel_topology_load(const struct accel_topology_source *source, struct accel_topology **out_topology,
+                            struct accel_error *error)
+{
+    struct accel_topology *topology = calloc(1, sizeof(*topology));
+    const char *root = source->root;
+    int32_t code;
+    *out_topology = NULL;
+    if (topology == NULL)
+        return topology_no_memory(error);
+    accel_arena_init(&topology->arena, ARENA_LIMIT);
+    topology->machine.recorded = source->xml != NULL || (root != NULL && root[0] != '\0');
+    /* A recorded machine must not take over the limits of the one that replays it. */
+    if (root == NULL && source->xml == NULL)
+        root = "";
+    code = load_hwloc(source->xml, &topology->hwloc, error);
+    if (code == ACCEL_OK) {
+        /* The environment may make hwloc replay a recording too. */
+        topology->machine.recorded |= !hwloc_topology_is_thissystem(topology->hwloc);
+        code = fill(topology, root, error);
+    }
+    if (code != ACCEL_OK) {
+        accel_topology_free(topology);
+        return code;
+    }
+    *out_topology = topology;
+    return ACCEL_OK;
+}
+
+void accel_topology_free(struct accel_topology *topology)
+{
+    if (topology == NULL)
+        return;
+    if (topology->hwloc)
+        hwloc_topology_destroy(topology->hwloc);
+    accel_arena_free(&topology->arena);
+    free(topology);
+}
+
+const struct accel_machine *accel_topology_machine(const struct accel_topology *topology)
+{
+    return &topology->machine;
+}
+
+int32_t accel_topology_bind(const struct accel_topology *topology, uint32_t cpu, struct accel_error *error)
+{
+    hwloc_bitmap_t set;
+    int failure;
+    if (topology->machine.recorded || !hwloc_topology_is_thissystem(topology->hwloc))
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "a recorded machine has no threads to bind");
+    set = hwloc_bitmap_alloc();
+    if (set == NULL || hwloc_bitmap_only(set, cpu) != 0) {
+        hwloc_bitmap_free(set);
+        return topology_no_memory(error);
+    }
+    failure = hwloc_set_cpubind(topology->hwloc, set, HWLOC_CPUBIND_THREAD) == 0 ? 0 : errno;
+    hwloc_bitmap_free(set);
+    if (failure == ENOSYS || failure == EXDEV)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "this system cannot bind a thread to processor %u", cpu);
+    if (failure != 0)
+        return accel_error_set(error, accel_file_code(failure), "cannot bind a thread to processor %u (errno %d)", cpu,
+                               failure);
+    return ACCEL_OK;
+}
