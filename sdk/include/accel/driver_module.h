@@ -23,6 +23,8 @@ struct accel_compile_options {
     const uint64_t *buckets; /**< values of the symbols to compile for: of graph 0, symbol 0 of every bucket, and so
                                   on: [bucket][symbol] for each graph in turn */
     const uint32_t *bucket_counts; /**< buckets of each graph; at least 1 (the highest values) */
+    uint32_t ranks;                /**< ranks of the crew that steps will be lent at most; 0: not known yet */
+    uint32_t zero;
 };
 
 #define ACCEL_COMPILE_DETERMINISTIC 1u /**< flag: the same bits at every run on this device, or ACCEL_E_UNSUPPORTED */

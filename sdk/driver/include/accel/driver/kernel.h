@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A driver as a table of kernels: what the SDK's library needs to know of each, and what a kernel is called with.
+ *
+ * The library answers `claim` from the table, plans the memory of intermediates, binds, and runs a graph's nodes one
+ * after the other on the ranks of the crew that the core lends, with a barrier between nodes.
+ */
+#ifndef ACCEL_DRIVER_KERNEL_H
+#define ACCEL_DRIVER_KERNEL_H
+
+#include <accel/driver.h>
+
+/** Most inputs and outputs of an operator. */
+#define SDK_INPUTS 8u
+#define SDK_OUTPUTS 2u
+/** Most planes of a format. */
+#define SDK_PLANES 4u
+
+/** A value as a kernel sees it. Rows lie one after the other without gaps. */
+struct sdk_tensor {
+    void *planes[SDK_PLANES]; /**< plane 0 first; weights and inputs are read only */
+    uint64_t dims[ACCEL_RANK]; /**< outermost first, of this step */
+    uint64_t rows;  /**< product of all dims but the innermost */
+    uint64_t width; /**< innermost dim */
+    uint32_t type;  /**< ACCEL_F32 ... */
+    uint32_t rank;
+};
+
+struct sdk_barrier;
+
+/** One run of one node. Everything is constant while the node runs. */
+struct sdk_call {
+    const struct sdk_tensor *inputs[SDK_INPUTS]; /**< NULL: optional and absent */
+    struct sdk_tensor *outputs[SDK_OUTPUTS];
+    const void *attributes;     /**< the operator's open struct, checked by the core; NULL where it has none */
+    const void *device;         /**< sdk_backend.device_bytes of the driver's own */
+    void *scratch;              /**< of sdk_kernel.scratch bytes, shared by all ranks, 64-byte aligned; or NULL */
+    void *form;                 /**< of sdk_kernel.form bytes: the other form of input 0; or NULL */
+    struct sdk_barrier *barrier; /**< NULL with one rank */
+    uint32_t form_made;         /**< 1: an earlier node has filled `form` already */
+    uint32_t zero;
+};
+
+/** A node as a check sees it, before anything runs. */
+struct sdk_node {
+    const struct accel_graph *graph;
+    const struct accel_node *node;
+    const void *device; /**< the driver's own bytes of the device */
+};
+
+/** The value of input `index`, or NULL where it is absent. */
+const struct accel_value *sdk_input(const struct sdk_node *node, uint32_t index);
+/** The value of output `index`, or NULL past the last. */
+const struct accel_value *sdk_output(const struct sdk_node *node, uint32_t index);
+/** True when every input and output that is there has type F32, and those named in `others` (bits: inputs) any type. */
+uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
+
+#define SDK_KERNEL_ONE_RANK 1u /**< flag: `run` does everything in rank 0; the other ranks do not call it */
+
+/** One kernel. Const. */
+struct sdk_kernel {
+    uint32_t op;    /**< ACCEL_OP_... */
+    uint32_t flags; /**< SDK_KERNEL_... */
+    const char *name;  /**< for placement reports: "matmul q4_0 avx2" */
+    const char *unit;  /**< where it runs: "avx2" */
+    uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 */
+    uint32_t zero;
+    double tolerance;   /**< largest error, relative to the output's largest element */
+    /** Answers NULL when the kernel runs this node as the operator says, else in words why not. NULL: any node whose
+     *  values are all F32. The first kernel of the table that fits is taken. */
+    const char *(*check)(const struct sdk_node *node);
+    /** Does the part of rank `rank` of `ranks`. */
+    void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+    /** Optional: bytes of scratch for the dims of this call. */
+    uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks);
+    /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number that names the form. Nodes
+     *  that want the same form of the same value share it: the first one makes it. 0: none. */
+    uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form);
+};
+
+/** Waits until all ranks of the step are here. What each wrote before is visible to all after. */
+void sdk_barrier_wait(struct sdk_barrier *barrier);
+
+/** Part `rank` of `ranks` of `count` things: *out_begin <= i < *out_end, in multiples of `step` but for the last. */
+void sdk_split(uint64_t count, uint64_t step, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end);
+
+#endif
