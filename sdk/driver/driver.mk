@@ -1,2 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# libaccel-driver, the optional helpers of drivers. Append to libaccel_driver_la_SOURCES.
+# libaccel-driver, the library that drivers are built with.
+acceldriverinclude_HEADERS += \
+	%D%/include/accel/driver/kernel.h \
+	%D%/include/accel/driver/note.h \
+	%D%/include/accel/driver/sdk.h
+
+libaccel_driver_la_SOURCES += \
+	%D%/barrier.c \
+	%D%/claim.c \
+	%D%/estimate.c \
+	%D%/instance.c \
+	%D%/layout.c \
+	%D%/module.c \
+	%D%/program.h \
+	%D%/run.c \
+	%D%/set.c \
+	%D%/text.c

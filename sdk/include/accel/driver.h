@@ -11,8 +11,8 @@
  * Objects: driver (const tables) -> instance -> device -> module, weights, state, buffer, queue -> set. Every handle
  * begins with the pointer to its table. A driver allocates its handles itself, for instance with host->allocate.
  * Unless a slot says otherwise, slots of one instance and of one device may be called from any thread at the same
- * time. `free` slots drop the caller's reference, never block, never fail, and are given no NULL. The core keeps
- * whatever is in flight alive, so that a driver needs no deferred free.
+ * time. `free` slots never block, never fail, and are given no NULL. The core frees a thing after all that was made
+ * from it or bound to it, and when nothing of it is in flight, so that a driver counts no references.
  *
  * Slots marked "optional" may be NULL, and the comment says what the core does instead. All others are required.
  */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernel takes which node, told to the core. */
+#include "sdk/driver/program.h"
+
+const struct accel_value *sdk_input(const struct sdk_node *node, uint32_t index)
+{
+    if (index >= node->node->input_count || node->node->inputs[index] == ACCEL_NO_VALUE)
+        return NULL;
+    return node->graph->values[node->node->inputs[index]];
+}
+
+const struct accel_value *sdk_output(const struct sdk_node *node, uint32_t index)
+{
+    return index < node->node->output_count ? node->graph->values[node->node->outputs[index]] : NULL;
+}
+
+uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others)
+{
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const struct accel_value *value = sdk_input(node, i);
+
+        if (value != NULL && value->type != ACCEL_F32 && (others >> i & 1u) == 0)
+            return 0;
+    }
+    for (uint32_t i = 0; i < node->node->output_count; i++)
+        if (sdk_output(node, i)->type != ACCEL_F32)
+            return 0;
+    return 1;
+}
+
+static uint32_t reads_weight(const struct accel_graph *graph, const struct accel_node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != ACCEL_NO_VALUE && graph->values[node->inputs[i]]->role == ACCEL_ROLE_WEIGHT)
+            return 1;
+    return 0;
+}
+
+const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
+                                  const char **out_reason)
+{
+    const struct sdk_backend *backend = device->backend;
+    struct sdk_node view = {graph, graph->nodes[node], device->own};
+
+    *out_reason = "no kernel of this driver does this operator";
+    for (uint32_t i = 0; i < backend->kernel_count; i++) {
+        const struct sdk_kernel *kernel = &backend->kernels[i];
+        const char *reason;
+
+        if (kernel->op != view.node->op || (backend->allow != NULL && !backend->allow(device->own, kernel)))
+            continue;
+        if (view.node->input_count > SDK_INPUTS || view.node->output_count > SDK_OUTPUTS)
+            return NULL;
+        if (kernel->check != NULL)
+            reason = kernel->check(&view);
+        else
+            reason = sdk_all_f32(&view, 0) ? NULL : "only F32 values";
+        if (reason == NULL)
+            return kernel;
+        *out_reason = reason;
+    }
+    return NULL;
+}
+
+static void claim_node(const struct sdk_device *device, const struct accel_graph *graph, uint32_t index,
+                          struct accel_claim *claim)
+{
+    const struct accel_node *node = graph->nodes[index];
+    const struct sdk_kernel *kernel;
+
+    claim->node = index;
+    claim->kernel = "";
+    claim->reason = "";
+    if (node->op == ACCEL_OP_RESHAPE) {
+        claim->answer = ACCEL_CLAIM_NATIVE;
+        claim->kernel = "reshape";
+        return;
+    }
+    kernel = sdk_pick(device, graph, index, &claim->reason);
+    if (kernel == NULL) {
+        claim->answer = ACCEL_CLAIM_NO;
+        return;
+    }
+    claim->reason = "";
+    claim->answer = ACCEL_CLAIM_NATIVE;
+    claim->kernel = kernel->name;
+    claim->tolerance = kernel->tolerance;
+    if (reads_weight(graph, node)) {
+        claim->weights = ACCEL_MAPPED;
+        claim->alignment = device->backend->weight_alignment;
+    }
+}
+
+int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                  struct accel_error *error)
+{
+    const struct sdk_device *device = (const struct sdk_device *)base;
+
+    (void)options;
+    for (uint32_t g = 0; g < graph_count; g++) {
+        for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
+            struct accel_claim claim = {.graph = g};
+            int32_t code;
+
+            claim_node(device, graphs[g], n, &claim);
+            code = sink->claim(sink, &claim, error);
+            if (code != ACCEL_OK)
+                return code;
+        }
+    }
+    return ACCEL_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a module of these graphs will take: a trial of its own bookkeeping, without a step. */
+#include "sdk/driver/program.h"
+
+/* The highest values of a graph's symbols among its buckets, or of the symbols themselves where none are given. Moves
+ * *buckets past them. */
+static void highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count, uint64_t *symbols)
+{
+    for (uint32_t s = 0; s < graph->symbol_count; s++)
+        symbols[s] = *buckets == NULL ? graph->symbols[s]->highest : 0;
+    if (*buckets == NULL)
+        return;
+    for (uint32_t b = 0; b < bucket_count; b++)
+        for (uint32_t s = 0; s < graph->symbol_count; s++, ++*buckets)
+            symbols[s] = **buckets > symbols[s] ? **buckets : symbols[s];
+}
+
+#define SYMBOLS 16u
+
+/* Scratch is shared by the sets of a queue: the largest counts. Bookkeeping adds up. */
+static int32_t measure(struct sdk_module *module, const struct accel_compile_options *options, uint64_t *out_scratch,
+                       uint64_t *out_program, struct accel_error *error)
+{
+    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+    uint32_t ranks = options != NULL && ACCEL_HAS(options, ranks) ? options->ranks : 1;
+
+    *out_scratch = 0;
+    *out_program = sizeof *module + module->program_count * sizeof(struct sdk_program);
+    for (uint32_t p = 0; p < module->program_count; p++) {
+        const struct accel_graph *graph = module->programs[p].graph;
+        uint64_t symbols[SYMBOLS];
+        struct sdk_set *set = NULL;
+        int32_t code;
+
+        if (graph->symbol_count > SYMBOLS)
+            return sdk_error(error, ACCEL_E_LIMIT, "graph %s has %u symbols, at most %u are estimated", graph->name,
+                             graph->symbol_count, SYMBOLS);
+        highest(graph, &buckets, buckets == NULL ? 0 : options->bucket_counts[p], symbols);
+        code = sdk_set_prepare(module, p, symbols, ranks, &set, error);
+        if (code != ACCEL_OK)
+            return code;
+        *out_scratch = set->scratch_bytes > *out_scratch ? set->scratch_bytes : *out_scratch;
+        *out_program += sdk_set_bytes(set->program) + graph->node_count * sizeof(void *) +
+                        graph->value_count * sizeof(uint32_t);
+        sdk_set_release(set);
+    }
+    return ACCEL_OK;
+}
+
+int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
+                     struct accel_error *error)
+{
+    struct accel_driver_module *module = NULL;
+    uint64_t scratch = 0, program = 0;
+    int32_t code = sdk_module_create(base, graphs, graph_count, options, NULL, NULL, NULL, &module, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    code = measure((struct sdk_module *)module, options, &scratch, &program, error);
+    module->table->free(module);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, scratch, scratch,
+                           "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, program, program,
+                           "a kernel per node, a tensor per value and a call per node of every graph", error);
+    return code;
+}

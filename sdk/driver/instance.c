@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instance and device of a driver that is a table of kernels: attach, enumerate, open, close. */
+#include "sdk/driver/program.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+int32_t sdk_query(const struct accel_driver *driver, uint32_t major, uint32_t minor,
+                  const struct accel_driver **out_driver, struct accel_error *error)
+{
+    *out_driver = NULL;
+    if (major != driver->abi_major || minor < driver->abi_lowest)
+        return sdk_error(error, ACCEL_E_ABI, "driver %s %s is for ABI %u.%u and later minors, this core has %u.%u",
+                         driver->name, driver->version, driver->abi_major, driver->abi_lowest, major, minor);
+    *out_driver = driver;
+    return ACCEL_OK;
+}
+
+static int32_t instance_detach(struct accel_driver_instance *base, struct accel_error *error)
+{
+    struct sdk_instance *instance = (struct sdk_instance *)base;
+    uint32_t open = atomic_load(&instance->devices);
+
+    if (open != 0)
+        return sdk_error(error, ACCEL_E_BUSY, "detach with %u open devices", open);
+    instance->host->release(instance->host, instance);
+    return ACCEL_OK;
+}
+
+static int32_t instance_enumerate(struct accel_driver_instance *base, const struct accel_hardware *const *hardware,
+                                  uint32_t hardware_count, const struct accel_device_sink *sink,
+                                  struct accel_error *error)
+{
+    struct sdk_instance *instance = (struct sdk_instance *)base;
+
+    return instance->backend->enumerate(instance->host, hardware, hardware_count, sink, error);
+}
+
+static int32_t instance_open(struct accel_driver_instance *base, const char *id, const struct accel_setting *settings,
+                             uint32_t setting_count, struct accel_driver_device **out_device, struct accel_error *error)
+{
+    struct sdk_instance *instance = (struct sdk_instance *)base;
+    const struct sdk_backend *backend = instance->backend;
+    uint64_t own = (sizeof(struct sdk_device) + 63u) & ~(uint64_t)63u;
+    struct sdk_device *device = NULL;
+    void *memory = NULL;
+    int32_t code;
+
+    *out_device = NULL;
+    code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, own + backend->device_bytes, 64, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    device = memory;
+    device->base.table = &sdk_device_table;
+    device->instance = instance;
+    device->backend = backend;
+    device->host = instance->host;
+    device->own = (char *)memory + own;
+    code = backend->open(instance->host, id, settings, setting_count, device->own, error);
+    if (code != ACCEL_OK) {
+        instance->host->release(instance->host, memory);
+        return code;
+    }
+    atomic_fetch_add(&instance->devices, 1);
+    *out_device = &device->base;
+    return ACCEL_OK;
+}
+
+static const struct accel_instance_table instance_table = {
+    .size = sizeof instance_table,
+    .detach = instance_detach,
+    .enumerate = instance_enumerate,
+    .open = instance_open,
+};
+
+int32_t sdk_attach(const struct sdk_backend *backend, const struct accel_host *host, uint32_t minor,
+                   struct accel_driver_instance **out_instance, struct accel_error *error)
+{
+    struct sdk_instance *instance;
+    void *memory = NULL;
+    int32_t code;
+
+    (void)minor;
+    *out_instance = NULL;
+    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof *instance, 64, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    instance = memory;
+    instance->base.table = &instance_table;
+    instance->backend = backend;
+    instance->host = host;
+    *out_instance = &instance->base;
+    return ACCEL_OK;
+}
+
+static int32_t device_close(struct accel_driver_device *base, struct accel_error *error)
+{
+    struct sdk_device *device = (struct sdk_device *)base;
+    uint32_t alive = atomic_load(&device->modules);
+
+    if (alive != 0)
+        return sdk_error(error, ACCEL_E_BUSY, "close with %u modules alive", alive);
+    if (device->backend->close != NULL)
+        device->backend->close(device->own);
+    atomic_fetch_sub(&device->instance->devices, 1);
+    device->host->release(device->host, device);
+    return ACCEL_OK;
+}
+
+static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_fingerprint[16],
+                                  struct accel_error *error)
+{
+    struct sdk_device *device = (struct sdk_device *)base;
+
+    memset(out_fingerprint, 0, 16);
+    if (device->backend->fingerprint == NULL)
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "this driver has no fingerprint");
+    device->backend->fingerprint(device->own, out_fingerprint);
+    return ACCEL_OK;
+}
+
+const struct accel_device_table sdk_device_table = {
+    .size = sizeof sdk_device_table,
+    .close = device_close,
+    .claim = sdk_claim,
+    .compile = sdk_module_create,
+    .estimate = sdk_estimate,
+    .fingerprint = device_fingerprint,
+};

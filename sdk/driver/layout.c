@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where intermediates lie in scratch. Largest first, each at the lowest offset that is free while it lives (greedy by
+ * size): within a few per cent of the lower bound on the graphs of language models, and quadratic in the number of blocks,
+ * a few hundred.
+ */
+#include "sdk/driver/program.h"
+
+#include <stdlib.h>
+
+#define LINE 64u
+
+static int by_size(const void *a, const void *b)
+{
+    const struct sdk_block *x = a;
+    const struct sdk_block *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static uint32_t meet(const struct sdk_block *a, const struct sdk_block *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* The lowest offset for a block among those placed: moved past each one that it would overlap, until it overlaps none. */
+static uint64_t lowest_offset(const struct sdk_block *placed, uint32_t count, const struct sdk_block *block)
+{
+    uint64_t offset = 0;
+
+    for (uint32_t moved = 1; moved != 0;) {
+        moved = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const struct sdk_block *other = &placed[i];
+
+            if (meet(other, block) && offset < other->offset + other->bytes && other->offset < offset + block->bytes) {
+                offset = other->offset + other->bytes;
+                moved = 1;
+            }
+        }
+    }
+    return offset;
+}
+
+uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count)
+{
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        blocks[i].bytes = (blocks[i].bytes + LINE - 1) & ~(uint64_t)(LINE - 1);
+    qsort(blocks, count, sizeof *blocks, by_size);
+    for (uint32_t i = 0; i < count; i++) {
+        blocks[i].offset = lowest_offset(blocks, i, &blocks[i]);
+        if (blocks[i].offset + blocks[i].bytes > end)
+            end = blocks[i].offset + blocks[i].bytes;
+    }
+    return end;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the driver library: what `compile` makes of a graph, and what `set_create` makes of that.
+ *
+ * A program is a kernel for each node and, for each value, the value whose storage it uses (reshapes are aliases). A set
+ * adds memory: a tensor per value and a call per node, with intermediates at offsets of the scratch that were planned by
+ * lifetime for the highest symbols of the set.
+ */
+#ifndef SDK_DRIVER_PROGRAM_H
+#define SDK_DRIVER_PROGRAM_H
+
+#include <accel/driver/sdk.h>
+
+/** The library's part of an instance. */
+struct sdk_instance {
+    struct accel_driver_instance base;
+    const struct sdk_backend *backend;
+    const struct accel_host *host;
+    _Atomic uint32_t devices;
+};
+
+/** The library's part of a device; the driver's own bytes follow in `own`. */
+struct sdk_device {
+    struct accel_driver_device base;
+    struct sdk_instance *instance;
+    const struct sdk_backend *backend;
+    const struct accel_host *host;
+    _Atomic uint32_t modules;
+    uint32_t zero;
+    void *own;
+};
+
+struct sdk_program {
+    const struct accel_graph *graph;
+    const struct sdk_kernel **kernels; /* per node; NULL: an alias, nothing to run */
+    uint32_t *roots;                   /* per value: the value whose storage it uses */
+};
+
+struct sdk_module {
+    struct accel_driver_module base;
+    struct sdk_device *device;
+    struct sdk_program *programs;
+    uint32_t program_count;
+    uint32_t zero;
+};
+
+/* Memory of scratch that lives from node `first` to node `last`. */
+struct sdk_block {
+    uint64_t bytes;
+    uint64_t offset;
+    uint32_t first;
+    uint32_t last;
+    void **address; /* where its address goes when scratch is known */
+};
+
+/* What a set knows of a call beside what the kernel sees. */
+struct sdk_use {
+    uint32_t node;
+    uint32_t form;  /* 0: none */
+    uint32_t maker; /* the call whose form it uses; itself when it makes it or wants none */
+    uint32_t block; /* of the form, where it makes it */
+};
+
+struct sdk_barrier {
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t phase;
+    uint32_t ranks;
+    uint32_t zero;
+};
+
+struct sdk_set {
+    struct accel_driver_set base;
+    struct sdk_module *module;
+    const struct sdk_program *program;
+    struct sdk_tensor *tensors; /* per value */
+    struct sdk_call *calls;     /* per node that runs */
+    const struct sdk_kernel **kernels;
+    uint64_t *symbols;   /* for which the tensors' dims stand */
+    uint32_t *symbolic;  /* values with a symbolic dim */
+    struct sdk_block *blocks;
+    struct sdk_use *uses; /* per call */
+    uint32_t call_count;
+    uint32_t symbolic_count;
+    uint32_t block_count;
+    uint32_t ranks;
+    uint64_t scratch_bytes;
+    struct sdk_barrier barrier;
+};
+
+extern const struct accel_module_table sdk_module_table;
+extern const struct accel_device_table sdk_device_table;
+extern const struct accel_set_table sdk_set_table;
+
+/* The first kernel of the table that takes the node, or NULL with the reason of the last one that did not. */
+const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
+                                  const char **out_reason);
+
+/* Makes the sets' skeleton: dims, calls, blocks and the bytes of scratch; addresses are still NULL. */
+int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+                        struct sdk_set **out_set, struct accel_error *error);
+void sdk_set_release(struct sdk_set *set);
+/* Bytes of bookkeeping of a set of this program. */
+uint64_t sdk_set_bytes(const struct sdk_program *program);
+
+/* Gives every block an offset such that no two blocks that live at the same time overlap; answers the bytes in all. */
+uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count);
+
+/* Sets a tensor's dims, rows and width for these symbols. */
+void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
+                        uint32_t count);
+
+/* Evaluates an extent; 0 when it has none for these symbols. */
+uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count);
+
+/* Module slots, one file each. */
+int32_t sdk_module_create(struct accel_driver_device *device, const struct accel_graph *const *graphs,
+                          uint32_t graph_count, const struct accel_compile_options *options,
+                          const struct accel_source *source, const struct accel_blob_writer *writer,
+                          const struct accel_task *task, struct accel_driver_module **out_module,
+                          struct accel_error *error);
+int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_set_description *description,
+                       struct accel_driver_set **out_set, struct accel_error *error);
+int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
+                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                  struct accel_error *error);
+int32_t sdk_estimate(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
+                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
+                     struct accel_error *error);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a set: the skeleton of tensors, calls and blocks, and its binding to memory. */
+#include "sdk/driver/program.h"
+
+#include <string.h>
+
+uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count)
+{
+    if (dim->symbol == 0)
+        return dim->add;
+    if (dim->symbol > count || dim->divide == 0)
+        return 0;
+    return symbols[dim->symbol - 1] * dim->multiply / dim->divide + dim->add;
+}
+
+static uint64_t row_bytes(uint32_t type, uint64_t width)
+{
+    switch (type) {
+    case ACCEL_F32:
+    case ACCEL_I32:
+        return width * 4;
+    case ACCEL_F16:
+    case ACCEL_BF16:
+    case ACCEL_I16:
+        return width * 2;
+    case ACCEL_F64:
+    case ACCEL_I64:
+        return width * 8;
+    default:
+        return width;
+    }
+}
+
+void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols, uint32_t count)
+{
+    tensor->rows = 1;
+    for (uint32_t d = 0; d < value->rank; d++) {
+        tensor->dims[d] = sdk_extent(&value->dims[d], symbols, count);
+        if (d + 1 < value->rank)
+            tensor->rows *= tensor->dims[d];
+    }
+    tensor->width = tensor->dims[value->rank - 1];
+    tensor->type = value->type;
+    tensor->rank = value->rank;
+}
+
+static uint32_t is_symbolic(const struct accel_value *value)
+{
+    for (uint32_t d = 0; d < value->rank; d++)
+        if (value->dims[d].symbol != 0)
+            return 1;
+    return 0;
+}
+
+/* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and form per node. */
+struct cut {
+    uint64_t tensors, calls, kernels, symbols, blocks, uses, symbolic, bytes;
+};
+
+static struct cut cut_of(const struct accel_graph *graph)
+{
+    struct cut cut;
+    uint64_t at = (sizeof(struct sdk_set) + 63u) & ~(uint64_t)63u;
+
+    cut.tensors = at;
+    at += graph->value_count * sizeof(struct sdk_tensor);
+    cut.calls = at;
+    at += graph->node_count * sizeof(struct sdk_call);
+    cut.kernels = at;
+    at += graph->node_count * sizeof(void *);
+    cut.symbols = at;
+    at += graph->symbol_count * sizeof(uint64_t);
+    cut.blocks = at;
+    at += ((uint64_t)graph->value_count + 2u * (uint64_t)graph->node_count) * sizeof(struct sdk_block);
+    cut.uses = at;
+    at += graph->node_count * sizeof(struct sdk_use);
+    cut.symbolic = at;
+    cut.bytes = at + graph->value_count * sizeof(uint32_t) + 1u;
+    return cut;
+}
+
+uint64_t sdk_set_bytes(const struct sdk_program *program)
+{
+    return cut_of(program->graph).bytes;
+}
+
+static void make_tensors(struct sdk_set *set, const struct accel_graph *graph, const uint64_t *symbols)
+{
+    memcpy(set->symbols, symbols, graph->symbol_count * sizeof *symbols);
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        sdk_tensor_measure(&set->tensors[v], graph->values[v], symbols, graph->symbol_count);
+        if (is_symbolic(graph->values[v]))
+            set->symbolic[set->symbolic_count++] = v;
+        if (graph->values[v]->role == ACCEL_ROLE_CONSTANT)
+            set->tensors[v].planes[0] = (void *)(uintptr_t)graph->values[v]->data;
+    }
+}
+
+static void make_call(struct sdk_set *set, const struct accel_graph *graph, uint32_t n)
+{
+    const struct accel_node *node = graph->nodes[n];
+    struct sdk_call *call = &set->calls[set->call_count];
+
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != ACCEL_NO_VALUE)
+            call->inputs[i] = &set->tensors[node->inputs[i]];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        call->outputs[i] = &set->tensors[node->outputs[i]];
+    call->attributes = node->attributes;
+    call->device = set->module->device->own;
+    call->barrier = set->ranks > 1 ? &set->barrier : NULL;
+    set->kernels[set->call_count++] = set->program->kernels[n];
+}
+
+/* Block v belongs to value v: empty unless it is a root and an intermediate; from the node that makes it to the last that
+ * uses it or an alias of it. */
+static void add_values(struct sdk_set *set, const struct accel_graph *graph)
+{
+    const uint32_t *roots = set->program->roots;
+
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        const struct sdk_tensor *tensor = &set->tensors[v];
+
+        set->blocks[v].first = UINT32_MAX;
+        if (roots[v] != v || graph->values[v]->role != ACCEL_ROLE_INTERMEDIATE)
+            continue;
+        set->blocks[v].bytes = tensor->rows * row_bytes(tensor->type, tensor->width);
+        set->blocks[v].address = &set->tensors[v].planes[0];
+    }
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+
+        for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
+            uint32_t v = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+            struct sdk_block *block = v == ACCEL_NO_VALUE ? NULL : &set->blocks[roots[v]];
+
+            if (block == NULL)
+                continue;
+            block->first = n < block->first ? n : block->first;
+            block->last = n;
+        }
+    }
+    set->block_count = graph->value_count;
+}
+
+/* The call that makes the form that `call` wants, or NULL when none before it does. */
+static struct sdk_use *find_form(struct sdk_set *set, uint32_t count, uint32_t form)
+{
+    for (uint32_t c = count; c-- > 0;)
+        if (set->uses[c].form == form && set->calls[c].inputs[0] == set->calls[count].inputs[0])
+            return &set->uses[set->uses[c].maker];
+    return NULL;
+}
+
+/* Scratch of one node, and the form of its input: made by it, or shared with the call that makes it. */
+static void add_call(struct sdk_set *set, uint32_t c)
+{
+    struct sdk_call *call = &set->calls[c];
+    struct sdk_use *use = &set->uses[c];
+    const struct sdk_kernel *kernel = set->kernels[c];
+    struct sdk_use *maker;
+    uint64_t bytes;
+
+    if (kernel->scratch != NULL)
+        set->blocks[set->block_count++] = (struct sdk_block){
+            .bytes = kernel->scratch(call, set->ranks), .first = use->node, .last = use->node, .address = &call->scratch};
+    use->maker = c;
+    bytes = kernel->form == NULL ? 0 : kernel->form(call, &use->form);
+    if (bytes == 0) {
+        use->form = 0;
+        return;
+    }
+    maker = find_form(set, c, use->form);
+    if (maker != NULL) {
+        use->maker = maker->maker;
+        call->form_made = 1;
+        set->blocks[maker->block].last = use->node;
+        return;
+    }
+    use->block = set->block_count;
+    set->blocks[set->block_count++] =
+        (struct sdk_block){.bytes = bytes, .first = use->node, .last = use->node, .address = &call->form};
+}
+
+static void make_calls(struct sdk_set *set, const struct accel_graph *graph)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        if (set->program->kernels[n] == NULL)
+            continue;
+        set->uses[set->call_count].node = n;
+        make_call(set, graph, n);
+    }
+    add_values(set, graph);
+    for (uint32_t c = 0; c < set->call_count; c++)
+        add_call(set, c);
+}
+
+int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+                        struct sdk_set **out_set, struct accel_error *error)
+{
+    const struct accel_host *host = module->device->host;
+    const struct accel_graph *graph = module->programs[program].graph;
+    struct cut cut = cut_of(graph);
+    struct sdk_set *set;
+    void *memory = NULL;
+    int32_t code;
+
+    *out_set = NULL;
+    code = host->allocate(host, ACCEL_MEMORY_PROGRAM, cut.bytes, 64, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    set = memory;
+    set->base.table = &sdk_set_table;
+    set->module = module;
+    set->program = &module->programs[program];
+    set->tensors = (struct sdk_tensor *)((char *)memory + cut.tensors);
+    set->calls = (struct sdk_call *)((char *)memory + cut.calls);
+    set->kernels = (const struct sdk_kernel **)((char *)memory + cut.kernels);
+    set->symbols = (uint64_t *)((char *)memory + cut.symbols);
+    set->blocks = (struct sdk_block *)((char *)memory + cut.blocks);
+    set->uses = (struct sdk_use *)((char *)memory + cut.uses);
+    set->symbolic = (uint32_t *)((char *)memory + cut.symbolic);
+    set->ranks = ranks == 0 ? 1 : ranks;
+    set->barrier.ranks = set->ranks;
+    make_tensors(set, graph, symbols);
+    make_calls(set, graph);
+    set->scratch_bytes = sdk_layout_plan(set->blocks, set->block_count);
+    *out_set = set;
+    return ACCEL_OK;
+}
+
+void sdk_set_release(struct sdk_set *set)
+{
+    const struct accel_host *host = set->module->device->host;
+
+    host->release(host, set);
+}
+
+static int32_t bind_values(struct sdk_set *set, const struct accel_set_description *description,
+                           struct accel_error *error)
+{
+    const struct accel_graph *graph = set->program->graph;
+
+    for (uint32_t b = 0; b < description->binding_count; b++) {
+        const struct accel_binding *binding = &description->bindings[b];
+        uint32_t plane = binding->kind == ACCEL_BIND_WEIGHTS ? binding->part : 0;
+
+        if (binding->value >= graph->value_count || plane >= SDK_PLANES || binding->host == NULL)
+            return sdk_error(error, ACCEL_E_INVALID, "graph %s: binding %u has no address for value %u", graph->name, b,
+                             binding->value);
+        set->tensors[binding->value].planes[plane] = binding->host;
+    }
+    return ACCEL_OK;
+}
+
+/* Addresses of scratch, then of what shares storage or forms with it. */
+static int32_t place(struct sdk_set *set, const struct accel_set_description *description, struct accel_error *error)
+{
+    const struct accel_graph *graph = set->program->graph;
+
+    if (set->scratch_bytes > description->scratch_bytes)
+        return sdk_error(error, ACCEL_E_INVALID, "graph %s: %llu bytes of scratch given, %llu needed", graph->name,
+                         (unsigned long long)description->scratch_bytes, (unsigned long long)set->scratch_bytes);
+    for (uint32_t b = 0; b < set->block_count; b++)
+        if (set->blocks[b].address != NULL)
+            *set->blocks[b].address = (char *)description->scratch + set->blocks[b].offset;
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        set->tensors[v].planes[0] = set->tensors[set->program->roots[v]].planes[0];
+        if (set->tensors[v].planes[0] == NULL)
+            return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
+                             graph->values[v]->name);
+    }
+    for (uint32_t c = 0; c < set->call_count; c++)
+        set->calls[c].form = set->calls[set->uses[c].maker].form;
+    return ACCEL_OK;
+}
+
+int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_description *description,
+                       struct accel_driver_set **out_set, struct accel_error *error)
+{
+    struct sdk_set *set = NULL;
+    int32_t code;
+
+    *out_set = NULL;
+    code = sdk_set_prepare((struct sdk_module *)base, description->program, description->symbols, description->ranks,
+                           &set, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = bind_values(set, description, error);
+    if (code == ACCEL_OK)
+        code = place(set, description, error);
+    if (code != ACCEL_OK) {
+        sdk_set_release(set);
+        return code;
+    }
+    *out_set = &set->base;
+    return ACCEL_OK;
+}
