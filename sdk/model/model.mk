@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 # libaccel-model: format, token, family, session. Append to libaccel_model_core_la_SOURCES.
+include sdk/model/format/format.mk

@@ -19,3 +19,8 @@ tests_unit_quant_blocks_SOURCES = %D%/quant_blocks.c
 tests_unit_quant_blocks_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-types/Q4_0.safetensors \
 	tests/fixtures/gguf-types/Q4_1.safetensors
+
+unit_tests += tests/unit/format_malformed
+tests_unit_format_malformed_SOURCES = %D%/format_malformed.c %D%/format_support.h
+tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_format_malformed_LDADD = $(model_test_libs) $(JANSSON_LIBS)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arithmetic on numbers that came from a file. Every function returns false, and leaves the result alone, when the
+ * exact result does not fit.
+ */
+#ifndef ACCEL_SDK_MODEL_FORMAT_CHECKED_H
+#define ACCEL_SDK_MODEL_FORMAT_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool add_u64(uint64_t a, uint64_t b, uint64_t *out_sum)
+{
+    return !__builtin_add_overflow(a, b, out_sum);
+}
+
+static inline bool multiply_u64(uint64_t a, uint64_t b, uint64_t *out_product)
+{
+    return !__builtin_mul_overflow(a, b, out_product);
+}
+
+/* Rounds up to a multiple of `alignment`, which is a power of two. */
+static inline bool align_u64(uint64_t value, uint64_t alignment, uint64_t *out_aligned)
+{
+    uint64_t sum;
+    if (!add_u64(value, alignment - 1, &sum))
+        return false;
+    *out_aligned = sum & ~(alignment - 1);
+    return true;
+}
+
+#endif

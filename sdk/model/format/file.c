@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes model files, and answers from their tables. */
+#include "config.h"
+
+#include <accel/model/file.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sdk/model/format/checked.h"
+#include "sdk/model/format/container.h"
+#include "sdk/model/format/fault.h"
+#include "sdk/model/format/text.h"
+
+#define SINGLE_NAME "model.safetensors"
+#define INDEX_NAME "model.safetensors.index.json"
+
+/* The content decides. Every safetensors header begins with a brace behind its length; whatever has neither mark is
+ * read as the format its name claims, so that the message says what is wrong with that. */
+static int32_t choose_format(struct accel_model_file *file, struct accel_error *error)
+{
+    const struct model_part *part = &file->parts[0];
+    unsigned char head[9] = {0};
+    uint64_t have = part->bytes < sizeof(head) ? part->bytes : sizeof(head);
+    size_t length = strlen(part->path);
+    bool named = length >= 5 && strcmp(part->path + length - 5, ".gguf") == 0;
+    int32_t code = model_part_read(part, 0, have, head, error);
+    if (code != ACCEL_OK)
+        return code;
+    file->format =
+        memcmp(head, "GGUF", 4) == 0 || (named && head[8] != '{') ? ACCEL_MODEL_GGUF : ACCEL_MODEL_SAFETENSORS;
+    return ACCEL_OK;
+}
+
+/* Reads the one part that is open. */
+static int32_t read_single(struct accel_model_file *file, struct accel_error *error)
+{
+    int32_t code = choose_format(file, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = file->format == ACCEL_MODEL_GGUF ? model_gguf_read(file, 0, error) : model_safetensors_read(file, 0, error);
+    return code == ACCEL_OK ? model_container_seal(file, error) : code;
+}
+
+static int32_t reserve_single(struct accel_model_file *file, struct accel_error *error)
+{
+    file->parts = calloc(1, sizeof(*file->parts));
+    if (file->parts == NULL)
+        return model_no_memory(error, file->path, sizeof(*file->parts));
+    file->parts[0] = MODEL_PART_NONE;
+    return ACCEL_OK;
+}
+
+static int32_t open_regular(struct accel_model_file *file, const char *path, int fd, const struct stat *status,
+                            struct accel_error *error)
+{
+    int32_t code = reserve_single(file, error);
+    if (code != ACCEL_OK) {
+        close(fd);
+        return code;
+    }
+    code = model_part_adopt(&file->parts[0], path, fd, status, error);
+    if (code != ACCEL_OK)
+        return code;
+    file->part_count = 1;
+    return read_single(file, error);
+}
+
+/* A folder: the single file where there is one, else the index. */
+static int32_t open_folder(struct accel_model_file *file, struct accel_error *error)
+{
+    char *single = model_text_join(file->folder, SINGLE_NAME);
+    char *index = model_text_join(file->folder, INDEX_NAME);
+    struct stat status;
+    int32_t code;
+    int fd;
+    if (single == NULL || index == NULL) {
+        code = model_no_memory(error, file->path, strlen(file->path) + sizeof(INDEX_NAME));
+    } else if (access(single, F_OK) == 0) {
+        code = model_path_open(single, &fd, &status, error);
+        if (code == ACCEL_OK)
+            code = open_regular(file, single, fd, &status, error);
+    } else if (access(index, F_OK) == 0) {
+        file->format = ACCEL_MODEL_SAFETENSORS;
+        code = model_shards_read(file, index, error);
+    } else {
+        code = model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET,
+                           "the folder has neither " SINGLE_NAME " nor " INDEX_NAME);
+        accel_error_remedy(error, "name the model file itself if it is called otherwise");
+    }
+    free(single);
+    free(index);
+    return code;
+}
+
+static int32_t open_path(struct accel_model_file *file, const char *path, struct accel_error *error)
+{
+    struct stat status;
+    int fd;
+    int32_t code = model_path_open(path, &fd, &status, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (S_ISDIR(status.st_mode)) {
+        close(fd);
+        file->folder = strdup(path);
+        return file->folder == NULL ? model_no_memory(error, path, strlen(path)) : open_folder(file, error);
+    }
+    file->folder = model_text_folder(path);
+    if (file->folder == NULL) {
+        close(fd);
+        return model_no_memory(error, path, strlen(path));
+    }
+    return open_regular(file, path, fd, &status, error);
+}
+
+static int32_t map_parts(struct accel_model_file *file, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < file->part_count && code == ACCEL_OK; i++)
+        code = model_part_map(&file->parts[i], error);
+    return code;
+}
+
+static int32_t create(const char *path, struct accel_model_file **out_file, struct accel_error *error)
+{
+    struct accel_model_file *file = calloc(1, sizeof(*file));
+    char *copy = strdup(path);
+    if (file == NULL || copy == NULL) {
+        free(file);
+        free(copy);
+        return model_no_memory(error, path, sizeof(*file));
+    }
+    file->path = copy;
+    *out_file = file;
+    return ACCEL_OK;
+}
+
+int32_t accel_model_file_open(const char *path, const struct accel_model_open_options *options,
+                              struct accel_model_file **out_file, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_model_file *file = NULL;
+    uint32_t flags = 0;
+    int32_t code;
+    if (out_file == NULL || path == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_open: no path or no place for the file");
+    *out_file = NULL;
+    if (options != NULL && ACCEL_HAS(options, flags))
+        flags = options->flags;
+    if ((flags & ~ACCEL_MODEL_OPEN_READ) != 0 || (options != NULL && options->size > sizeof(*options)))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_open: unknown options, flags 0x%x", flags);
+    code = create(path, &file, error);
+    if (code == ACCEL_OK)
+        code = open_path(file, path, error);
+    if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_READ) == 0)
+        code = map_parts(file, error);
+    if (code != ACCEL_OK) {
+        accel_model_file_close(file);
+        return code;
+    }
+    *out_file = file;
+    return ACCEL_OK;
+}
+
+int32_t accel_model_file_open_memory(const void *bytes, uint64_t length, const char *name,
+                                     struct accel_model_file **out_file, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_model_file *file = NULL;
+    int32_t code;
+    if (out_file == NULL || name == NULL || (bytes == NULL && length > 0))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_open_memory: a pointer is NULL");
+    *out_file = NULL;
+    code = create(name, &file, error);
+    if (code == ACCEL_OK)
+        code = reserve_single(file, error);
+    if (code == ACCEL_OK)
+        code = model_part_memory(&file->parts[0], name, bytes, length, error);
+    if (code == ACCEL_OK) {
+        file->part_count = 1;
+        code = read_single(file, error);
+    }
+    if (code != ACCEL_OK) {
+        accel_model_file_close(file);
+        return code;
+    }
+    *out_file = file;
+    return ACCEL_OK;
+}
+
+void accel_model_file_close(struct accel_model_file *file) ACCEL_NOEXCEPT
+{
+    if (file == NULL)
+        return;
+    for (uint32_t i = 0; i < file->part_count; i++)
+        model_part_close(&file->parts[i]);
+    model_pool_free(&file->pool);
+    free(file->tensors);
+    free(file->values);
+    free(file->parts);
+    free(file->folder);
+    free(file->path);
+    free(file);
+}
+
+uint32_t accel_model_file_format(const struct accel_model_file *file) ACCEL_NOEXCEPT
+{
+    return file->format;
+}
+
+const char *accel_model_file_path(const struct accel_model_file *file) ACCEL_NOEXCEPT
+{
+    return file->path;
+}
+
+uint32_t accel_model_file_part_count(const struct accel_model_file *file) ACCEL_NOEXCEPT
+{
+    return file->part_count;
+}
+
+const char *accel_model_file_part_path(const struct accel_model_file *file, uint32_t part) ACCEL_NOEXCEPT
+{
+    return part < file->part_count ? file->parts[part].path : NULL;
+}
+
+uint64_t accel_model_file_part_bytes(const struct accel_model_file *file, uint32_t part) ACCEL_NOEXCEPT
+{
+    return part < file->part_count ? file->parts[part].bytes : 0;
+}
+
+int32_t accel_model_file_part_fd(const struct accel_model_file *file, uint32_t part) ACCEL_NOEXCEPT
+{
+    return part < file->part_count ? file->parts[part].fd : -1;
+}
+
+uint64_t accel_model_file_tensor_count(const struct accel_model_file *file) ACCEL_NOEXCEPT
+{
+    return file->tensor_count;
+}
+
+const struct accel_model_tensor *accel_model_file_tensor(const struct accel_model_file *file,
+                                                         uint64_t index) ACCEL_NOEXCEPT
+{
+    return index < file->tensor_count ? &file->tensors[index].face : NULL;
+}
+
+/* The first tensor whose name is not before `name`; tensor_count where there is none. */
+static uint64_t lower_bound(const struct accel_model_file *file, const char *name)
+{
+    uint64_t low = 0, high = file->tensor_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (strcmp(file->tensors_by_name[middle]->face.name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct accel_model_tensor *accel_model_file_find(const struct accel_model_file *file,
+                                                       const char *name) ACCEL_NOEXCEPT
+{
+    uint64_t at = lower_bound(file, name);
+    if (at == file->tensor_count || strcmp(file->tensors_by_name[at]->face.name, name) != 0)
+        return NULL;
+    return &file->tensors_by_name[at]->face;
+}
+
+int32_t accel_model_file_has_prefix(const struct accel_model_file *file, const char *prefix) ACCEL_NOEXCEPT
+{
+    uint64_t at = lower_bound(file, prefix);
+    return at < file->tensor_count && strncmp(file->tensors_by_name[at]->face.name, prefix, strlen(prefix)) == 0;
+}
+
+const void *accel_model_file_data(const struct accel_model_file *file,
+                                  const struct accel_model_tensor *tensor) ACCEL_NOEXCEPT
+{
+    if (tensor == NULL || tensor->part >= file->part_count || file->parts[tensor->part].data == NULL)
+        return NULL;
+    return file->parts[tensor->part].data + tensor->offset;
+}
+
+int32_t accel_model_file_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                              uint64_t offset, uint64_t bytes, void *out, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    uint64_t end;
+    if (file == NULL || tensor == NULL || tensor->part >= file->part_count || (out == NULL && bytes > 0))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: a pointer is NULL");
+    if (!add_u64(offset, bytes, &end) || end > tensor->bytes)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: %llu bytes at %llu, the tensor has %llu",
+                               (unsigned long long)bytes, (unsigned long long)offset,
+                               (unsigned long long)tensor->bytes);
+    return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
+}
+
+int32_t accel_model_file_mapping(const struct accel_model_file *file, uint32_t index,
+                                 struct accel_model_mapping *out_mapping, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    if (file == NULL || index >= file->part_count || !file->parts[index].mapped)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_model_file_mapping: there is no mapping %u", index);
+    out_mapping->address = file->parts[index].data;
+    out_mapping->bytes = file->parts[index].bytes;
+    out_mapping->path = file->parts[index].path;
+    return ACCEL_OK;
+}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+accelmodelinclude_HEADERS += sdk/model/include/accel/model/file.h
+libaccel_model_core_la_SOURCES += \
+	%D%/checked.h \
+	%D%/container.c %D%/container.h \
+	%D%/element.c %D%/element.h \
+	%D%/fault.c %D%/fault.h \
+	%D%/file.c \
+	%D%/gguf.c \
+	%D%/json.c %D%/json.h \
+	%D%/part.c %D%/part.h \
+	%D%/pool.c %D%/pool.h \
+	%D%/safetensors.c \
+	%D%/shards.c \
+	%D%/text.c %D%/text.h \
+	%D%/value.c

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "sdk/model/format/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sdk/model/format/checked.h"
+#include "sdk/model/format/fault.h"
+#include "sdk/model/format/pool.h"
+
+/* One pread takes at most this much, so that a signal is never far away. */
+#define READ_CHUNK ((uint64_t)1 << 30)
+
+int32_t model_path_open(const char *path, int *out_fd, struct stat *out_stat, struct accel_error *error)
+{
+    int fd, native;
+    do {
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    } while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return model_fault_errno(error, path, "cannot open", errno);
+    if (fstat(fd, out_stat) != 0) {
+        native = errno;
+        close(fd);
+        return model_fault_errno(error, path, "cannot examine", native);
+    }
+    *out_fd = fd;
+    return ACCEL_OK;
+}
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "something else";
+    }
+}
+
+int32_t model_part_adopt(struct model_part *part, const char *path, int fd, const struct stat *status,
+                         struct accel_error *error)
+{
+    *part = MODEL_PART_NONE;
+    part->fd = fd;
+    part->path = strdup(path);
+    if (part->path == NULL) {
+        model_part_close(part);
+        return model_no_memory(error, path, strlen(path) + 1);
+    }
+    if (!S_ISREG(status->st_mode)) {
+        model_part_close(part);
+        return model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is %s, not a regular file",
+                           kind_of(status->st_mode));
+    }
+    if (status->st_size <= 0) {
+        model_part_close(part);
+        return model_fault(error, ACCEL_E_CORRUPT, path, 0, "the file is empty");
+    }
+    part->bytes = (uint64_t)status->st_size;
+    return ACCEL_OK;
+}
+
+int32_t model_part_open(struct model_part *part, const char *path, struct accel_error *error)
+{
+    struct stat status;
+    int fd;
+    int32_t code = model_path_open(path, &fd, &status, error);
+    *part = MODEL_PART_NONE;
+    if (code != ACCEL_OK)
+        return code;
+    return model_part_adopt(part, path, fd, &status, error);
+}
+
+int32_t model_part_memory(struct model_part *part, const char *name, const void *bytes, uint64_t length,
+                          struct accel_error *error)
+{
+    *part = MODEL_PART_NONE;
+    if (length == 0)
+        return model_fault(error, ACCEL_E_CORRUPT, name, 0, "the file is empty");
+    part->path = strdup(name);
+    if (part->path == NULL)
+        return model_no_memory(error, name, strlen(name) + 1);
+    part->data = bytes;
+    part->bytes = length;
+    return ACCEL_OK;
+}
+
+int32_t model_part_map(struct model_part *part, struct accel_error *error)
+{
+    void *memory;
+    if (part->data != NULL)
+        return ACCEL_OK;
+    memory = mmap(NULL, (size_t)part->bytes, PROT_READ, MAP_SHARED, part->fd, 0);
+    if (memory == MAP_FAILED)
+        return model_fault_errno(error, part->path, "cannot map", errno);
+    part->data = memory;
+    part->mapped = true;
+    return ACCEL_OK;
+}
+
+static int32_t read_file(const struct model_part *part, uint64_t offset, uint64_t bytes, unsigned char *out,
+                         struct accel_error *error)
+{
+    while (bytes > 0) {
+        ssize_t got = pread(part->fd, out, (size_t)(bytes < READ_CHUNK ? bytes : READ_CHUNK), (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return model_fault_errno(error, part->path, "cannot read", errno);
+        if (got == 0)
+            return model_fault(error, ACCEL_E_CORRUPT, part->path, offset,
+                               "the file ends here, it had %llu bytes when it was opened: it shrank",
+                               (unsigned long long)part->bytes);
+        out += got;
+        offset += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    return ACCEL_OK;
+}
+
+int32_t model_part_read(const struct model_part *part, uint64_t offset, uint64_t bytes, void *out,
+                        struct accel_error *error)
+{
+    uint64_t end;
+    if (!add_u64(offset, bytes, &end) || end > part->bytes)
+        return model_fault(error, ACCEL_E_CORRUPT, part->path, offset, "%llu bytes are wanted, the file has %llu",
+                           (unsigned long long)bytes, (unsigned long long)part->bytes);
+    if (bytes == 0)
+        return ACCEL_OK;
+    if (part->data != NULL && !part->mapped) {
+        memcpy(out, part->data + offset, (size_t)bytes);
+        return ACCEL_OK;
+    }
+    return read_file(part, offset, bytes, out, error);
+}
+
+void model_part_close(struct model_part *part)
+{
+    if (part->mapped)
+        munmap((void *)(uintptr_t)part->data, (size_t)part->bytes);
+    if (part->fd >= 0)
+        close(part->fd);
+    free(part->path);
+    *part = MODEL_PART_NONE;
+}

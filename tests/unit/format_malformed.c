@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damaged files get the verdict that their index says, and every truncation of a good file is an error, not a crash. */
+#include "config.h"
+
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "tests/unit/format_support.h"
+
+#define FOLDER "tests/fixtures/malformed"
+
+/* Opens a file in all three ways, which must agree, and keeps the first. */
+static int32_t open_every_way(const char *path, struct accel_model_file **out_file, struct accel_error *error)
+{
+    struct accel_model_open_options options = {sizeof(options), ACCEL_MODEL_OPEN_READ};
+    struct accel_model_file *read = NULL, *memory = NULL;
+    struct accel_error second = {0}, third = {0};
+    uint64_t length;
+    unsigned char *bytes = read_bytes(path, &length);
+    int32_t code = accel_model_file_open(path, NULL, out_file, error);
+    assert_int_equal(accel_model_file_open(path, &options, &read, &second), code);
+    assert_int_equal(accel_model_file_open_memory(bytes, length, path, &memory, &third), code);
+    assert_string_equal(second.text, error->text);
+    assert_string_equal(third.text, error->text);
+    accel_model_file_close(read);
+    accel_model_file_close(memory);
+    free(bytes);
+    return code;
+}
+
+/* Whoever opens a file touches every byte of every tensor and every value. */
+static uint64_t touch(const struct accel_model_file *file)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+        const unsigned char *data = accel_model_file_data(file, tensor);
+        assert_ptr_equal(accel_model_file_find(file, tensor->name), tensor);
+        for (uint64_t k = 0; k < tensor->bytes; k++)
+            sum += data[k];
+    }
+    for (uint64_t i = 0; i < accel_model_file_value_count(file); i++) {
+        const struct accel_model_value *value = accel_model_file_value(file, i);
+        const unsigned char *data = value->data;
+        for (uint64_t k = 0; k < value->count * value->width; k++)
+            sum += data[k];
+        for (uint64_t k = 0; accel_model_value_text(value, k) != NULL; k++)
+            sum += strlen(accel_model_value_text(value, k)->text) + accel_model_value_text(value, k)->length;
+    }
+    return sum;
+}
+
+static void check_container(const char *name, const char *expect)
+{
+    char path[4096], relative[512];
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    int32_t code;
+    snprintf(relative, sizeof(relative), FOLDER "/%s", name);
+    source_path(path, relative);
+    code = open_every_way(path, &file, &error);
+    if (code != ACCEL_OK) {
+        assert_null(file);
+        if (strcmp(expect, "ok") == 0 || strcmp(expect, "model") == 0)
+            fail_msg("%s: %s", name, error.text);
+        if (strstr(error.text, name) == NULL || strstr(error.text, "offset 0x") == NULL ||
+            strchr(error.text, '\n') != NULL)
+            fail_msg("the message does not name the file and the offset: %s", error.text);
+        return;
+    }
+    if (strcmp(expect, "error") == 0)
+        fail_msg("%s was accepted", name);
+    touch(file);
+    accel_model_file_close(file);
+}
+
+static void every_container_gets_its_verdict(void **state)
+{
+    char path[4096];
+    json_t *index = json_load_file(source_path(path, FOLDER "/index.json"), 0, NULL);
+    const char *name;
+    json_t *entry;
+    (void)state;
+    assert_int_equal(json_object_size(index), 164);
+    json_object_foreach(index, name, entry) check_container(name, json_string_value(json_object_get(entry, "expect")));
+    json_decref(index);
+}
+
+/* Every length from nothing to the whole. In exactly sized memory, so that a reader that goes too far is caught. */
+static void check_truncations(const char *name, uint64_t step)
+{
+    char path[4096];
+    uint64_t length;
+    unsigned char *whole = read_bytes(source_path(path, name), &length);
+    for (uint64_t cut = 0; cut <= length; cut += step) {
+        struct accel_model_file *file = NULL;
+        struct accel_error error = {0};
+        unsigned char *part = malloc(cut == 0 ? 1 : (size_t)cut);
+        int32_t code;
+        assert_non_null(part);
+        memcpy(part, whole, (size_t)cut);
+        code = accel_model_file_open_memory(part, cut, "cut", &file, &error);
+        assert_int_equal(code == ACCEL_OK, cut == length);
+        if (code != ACCEL_OK)
+            check_error_text(&error, "cut: offset 0x");
+        accel_model_file_close(file);
+        free(part);
+    }
+    free(whole);
+}
+
+static void every_truncation_is_an_error(void **state)
+{
+    (void)state;
+    check_truncations(FOLDER "/gguf-valid.gguf", 1);
+    check_truncations(FOLDER "/gguf-valid-llama.gguf", 1);
+    check_truncations(FOLDER "/st-valid.safetensors", 1);
+    check_truncations(FOLDER "/st-valid-order.safetensors", 1);
+}
+
+/* A flipped byte gives an error or a file whose tables hold; which of the two does not matter here. */
+static void flipped_bytes_do_no_harm(void **state)
+{
+    static const char *const names[] = {FOLDER "/gguf-valid.gguf", FOLDER "/st-valid.safetensors"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char path[4096];
+        uint64_t length;
+        unsigned char *bytes = read_bytes(source_path(path, names[i]), &length);
+        for (uint64_t k = 0; k < length * 8; k++) {
+            struct accel_model_file *file = NULL;
+            bytes[k / 8] ^= (unsigned char)(1u << k % 8);
+            if (accel_model_file_open_memory(bytes, length, "flipped", &file, NULL) == ACCEL_OK)
+                touch(file);
+            accel_model_file_close(file);
+            bytes[k / 8] ^= (unsigned char)(1u << k % 8);
+        }
+        free(bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_container_gets_its_verdict),
+        cmocka_unit_test(every_truncation_is_an_error),
+        cmocka_unit_test(flipped_bytes_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

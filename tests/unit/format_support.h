@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of sdk/model/format share: fixtures by path, and what every error text must look like. */
+#ifndef ACCEL_TESTS_UNIT_FORMAT_SUPPORT_H
+#define ACCEL_TESTS_UNIT_FORMAT_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <accel/model/file.h>
+
+/* PATH of a file of the source tree, in a buffer of the caller. */
+static inline const char *source_path(char out[4096], const char *name)
+{
+    const char *top = getenv("ACCEL_TEST_SRCDIR");
+    snprintf(out, 4096, "%s/%s", top == NULL ? "." : top, name);
+    return out;
+}
+
+/* PATH of a file of the shared fixtures; skips the test where there are none. */
+static inline const char *shared_path(char out[4096], const char *name)
+{
+    const char *top = getenv("ACCEL_SHARED_FIXTURES");
+    if (top == NULL) {
+        print_message("ACCEL_SHARED_FIXTURES is not set: no %s\n", name);
+        skip();
+    }
+    snprintf(out, 4096, "%s/%s", top == NULL ? "" : top, name);
+    return out;
+}
+
+/* The whole file, of exactly its size, so that a checker sees a read behind its end. */
+static inline unsigned char *read_bytes(const char *path, uint64_t *out_length)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned char *bytes;
+    long length;
+    if (file == NULL)
+        fail_msg("cannot open %s", path);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    length = ftell(file);
+    assert_true(length >= 0);
+    rewind(file);
+    bytes = malloc(length == 0 ? 1 : (size_t)length);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, (size_t)length, file), (size_t)length);
+    fclose(file);
+    *out_length = (uint64_t)length;
+    return bytes;
+}
+
+static inline void write_bytes(const char *path, const void *bytes, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* One line that begins with the file's name. */
+static inline void check_error_text(const struct accel_error *error, const char *name)
+{
+    if (strncmp(error->text, name, strlen(name)) != 0 || strchr(error->text, '\n') != NULL ||
+        strlen(error->text) < strlen(name) + 8)
+        fail_msg("not a line about %s: %s", name, error->text);
+}
+
+#endif
