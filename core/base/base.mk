@@ -6,6 +6,7 @@ libaccel_core_la_SOURCES += \
 	%D%/env.c %D%/env.h \
 	%D%/error.c \
 	%D%/file.c %D%/file.h \
+	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/json.c %D%/json.h \
 	%D%/log.c %D%/log.h \

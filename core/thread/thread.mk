@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+# linux_*.c is the part of one operating system.
+libaccel_core_la_SOURCES += \
+	%D%/float_mode.h \
+	%D%/linux_wait.c \
+	%D%/pool.c %D%/pool.h \
+	%D%/wait.h

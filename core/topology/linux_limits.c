@@ -252,7 +252,8 @@ static bool parse_mount(const char *line, size_t bytes, const char *controller, 
     char *copy = strndup(line, bytes);
     char *dash = copy ? strstr(copy, " - ") : NULL;
     char *fields[5] = {0};
-    char *type, *options, *next = copy;
+    const char *options;
+    char *type, *next = copy;
     bool found = false;
     for (uint32_t i = 0; dash && i < 5; i++)
         fields[i] = strsep(&next, " ");

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each worker has a slot on cache lines of its own: the caller writes the order and then counts `go` up, so a run costs
+ * one line per worker in and one counter for all out. A sleeper announces itself before it looks at `go` for the last
+ * time, and the caller counts up before it looks for sleepers; both with sequential consistency, so one of them sees
+ * the other.
+ */
+#include "config.h"
+
+#include "core/thread/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/fork.h"
+#include "core/thread/float_mode.h"
+#include "core/thread/wait.h"
+
+#define LINE 64
+#define MOST_THREADS 4096u
+#define MOST_SPIN_NS 1000000u
+/* Looks at the clock once in so many turns; a turn takes 15 to 60 ns. */
+#define SPIN_BATCH 32
+#define STACK_BYTES ((size_t)2 << 20)
+
+struct slot {
+    _Alignas(LINE) _Atomic uint32_t go; /* counts orders */
+    _Atomic uint32_t asleep;
+    uint32_t ranks;
+    uint32_t rank;
+    accel_pool_function *function; /* NULL: end */
+    void *argument;
+    uint64_t float_mode;
+    struct accel_pool *pool;
+    pthread_t thread;
+};
+
+struct accel_pool {
+    _Alignas(LINE) _Atomic uint32_t pending; /* workers that have not ended their order */
+    _Atomic uint32_t caller_asleep;
+    _Alignas(LINE) _Atomic uint32_t busy;
+    _Atomic uint32_t bound;
+    uint32_t threads;
+    uint32_t started; /* workers, ranks 1 .. started */
+    uint32_t spin_ns;
+    const struct accel_topology *topology;
+    const uint32_t *cpus; /* only while the pool is created */
+    struct accel_fork_guard fork;
+    struct slot *slots; /* [threads]; the caller's, number 0, is not used */
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Spins until the word is (or is no longer) `value`. False: the time is up. */
+static bool spin(_Atomic uint32_t *word, uint32_t value, bool equal, uint32_t spin_ns)
+{
+    uint64_t start = 0;
+    if ((atomic_load_explicit(word, memory_order_acquire) == value) == equal)
+        return true;
+    while (spin_ns > 0) {
+        uint64_t now;
+        for (int i = 0; i < SPIN_BATCH; i++) {
+            relax();
+            if ((atomic_load_explicit(word, memory_order_acquire) == value) == equal)
+                return true;
+        }
+        now = accel_clock_ns();
+        if (start == 0)
+            start = now;
+        if (now - start >= spin_ns)
+            break;
+    }
+    return false;
+}
+
+static uint32_t await_order(struct slot *slot, uint32_t seen)
+{
+    if (!spin(&slot->go, seen, false, slot->pool->spin_ns)) {
+        atomic_store(&slot->asleep, 1);
+        while (atomic_load(&slot->go) == seen)
+            thread_wait(&slot->go, seen);
+        atomic_store_explicit(&slot->asleep, 0, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&slot->go, memory_order_acquire);
+}
+
+static void report_end(struct accel_pool *pool)
+{
+    if (atomic_fetch_sub(&pool->pending, 1) == 1 && atomic_load(&pool->caller_asleep))
+        thread_wake(&pool->pending);
+}
+
+static void await_workers(struct accel_pool *pool)
+{
+    uint32_t left;
+    if (spin(&pool->pending, 0, true, pool->spin_ns))
+        return;
+    atomic_store(&pool->caller_asleep, 1);
+    while ((left = atomic_load(&pool->pending)) != 0)
+        thread_wait(&pool->pending, left);
+    atomic_store_explicit(&pool->caller_asleep, 0, memory_order_relaxed);
+}
+
+static void prepare_worker(const struct slot *slot)
+{
+    struct accel_pool *pool = slot->pool;
+    char name[16];
+    snprintf(name, sizeof(name), "accel-%u", slot->rank);
+    pthread_setname_np(pthread_self(), name);
+    if (pool->topology && pool->cpus && accel_topology_bind(pool->topology, pool->cpus[slot->rank], NULL) == ACCEL_OK)
+        atomic_fetch_add(&pool->bound, 1);
+}
+
+static void *worker(void *argument)
+{
+    struct slot *slot = argument;
+    uint32_t seen = 0;
+    prepare_worker(slot);
+    report_end(slot->pool);
+    for (;;) {
+        seen = await_order(slot, seen);
+        if (slot->function == NULL)
+            return NULL;
+        if (slot->float_mode != accel_float_mode_get())
+            accel_float_mode_set(slot->float_mode);
+        slot->function(slot->argument, slot->rank, slot->ranks);
+        report_end(slot->pool);
+    }
+}
+
+static void give_order(struct slot *slot, uint32_t ranks, accel_pool_function *function, void *argument,
+                       uint64_t float_mode)
+{
+    uint32_t go = atomic_load_explicit(&slot->go, memory_order_relaxed);
+    slot->ranks = ranks;
+    slot->function = function;
+    slot->argument = argument;
+    slot->float_mode = float_mode;
+    atomic_store(&slot->go, go + 1);
+    if (atomic_load(&slot->asleep))
+        thread_wake(&slot->go);
+}
+
+static int start_worker(struct accel_pool *pool, uint32_t rank, const pthread_attr_t *attributes)
+{
+    struct slot *slot = &pool->slots[rank];
+    int failure;
+    slot->pool = pool;
+    slot->rank = rank;
+    atomic_fetch_add(&pool->pending, 1);
+    failure = pthread_create(&slot->thread, attributes, worker, slot);
+    if (failure == 0)
+        pool->started = rank;
+    else
+        atomic_fetch_sub(&pool->pending, 1);
+    return failure;
+}
+
+/* A thread that faults with the fault's signal blocked would end the process without asking any handler. */
+static void block_signals(sigset_t *out_before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, out_before);
+}
+
+static int32_t start_workers(struct accel_pool *pool, struct accel_error *error)
+{
+    pthread_attr_t attributes;
+    sigset_t before;
+    int failure = pthread_attr_init(&attributes);
+    if (failure == 0) {
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        block_signals(&before);
+        for (uint32_t rank = 1; rank < pool->threads && failure == 0; rank++)
+            failure = start_worker(pool, rank, &attributes);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
+    await_workers(pool);
+    if (failure == 0)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_LIMIT, "cannot start thread %u of %u (errno %d)", pool->started + 1, pool->threads,
+                    failure);
+    accel_error_remedy(error, "ask for fewer threads, or raise the limit of processes (ulimit -u, pids.max)");
+    return ACCEL_E_LIMIT;
+}
+
+static int32_t check_config(const struct accel_pool_config *config, struct accel_error *error)
+{
+    if (config->threads == 0 || config->threads > MOST_THREADS)
+        return accel_error_set(error, ACCEL_E_INVALID, "a pool of %u threads; 1 to %u can be", config->threads,
+                               MOST_THREADS);
+    if (config->flags & ~(ACCEL_POOL_PIN_CALLER | ACCEL_POOL_NO_SPIN))
+        return accel_error_set(error, ACCEL_E_INVALID, "unknown bits in the flags of a pool: 0x%x", config->flags);
+    if (config->spin_ns > MOST_SPIN_NS)
+        return accel_error_set(error, ACCEL_E_INVALID, "a pool that spins for %u ns; %u is the most", config->spin_ns,
+                               MOST_SPIN_NS);
+    return ACCEL_OK;
+}
+
+static struct accel_pool *allocate(uint32_t threads)
+{
+    struct accel_pool *pool = aligned_alloc(LINE, sizeof(*pool));
+    struct slot *slots = aligned_alloc(LINE, threads * sizeof(*slots));
+    if (pool == NULL || slots == NULL) {
+        free(pool);
+        free(slots);
+        return NULL;
+    }
+    memset(pool, 0, sizeof(*pool));
+    memset(slots, 0, threads * sizeof(*slots));
+    pool->slots = slots;
+    pool->threads = threads;
+    return pool;
+}
+
+int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_pool **out_pool,
+                          struct accel_error *error)
+{
+    struct accel_pool *pool;
+    int32_t code = check_config(config, error);
+    *out_pool = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    pool = allocate(config->threads);
+    if (pool == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "out of memory for a pool of %u threads", config->threads);
+    pool->topology = config->topology;
+    pool->cpus = config->cpus;
+    if (!(config->flags & ACCEL_POOL_NO_SPIN))
+        pool->spin_ns = config->spin_ns ? config->spin_ns : ACCEL_POOL_SPIN_NS;
+    accel_fork_guard_open(&pool->fork);
+    code = start_workers(pool, error);
+    if (code == ACCEL_OK && (config->flags & ACCEL_POOL_PIN_CALLER) && config->topology && config->cpus &&
+        accel_topology_bind(config->topology, config->cpus[0], NULL) == ACCEL_OK)
+        atomic_fetch_add(&pool->bound, 1);
+    pool->cpus = NULL;
+    if (code != ACCEL_OK) {
+        accel_pool_free(pool);
+        return code;
+    }
+    *out_pool = pool;
+    return ACCEL_OK;
+}
+
+static int32_t refuse_run(const struct accel_pool *pool, uint32_t ranks, struct accel_error *error)
+{
+    if (accel_fork_guard_is_child(&pool->fork))
+        return accel_error_set(error, ACCEL_E_FORKED, "the threads of this pool live in the parent process");
+    return accel_error_set(error, ACCEL_E_INVALID, "a run of %u ranks in a pool of %u threads", ranks, pool->threads);
+}
+
+int32_t accel_pool_run(struct accel_pool *pool, uint32_t ranks, accel_pool_function *function, void *argument,
+                       struct accel_error *error)
+{
+    if (ranks == 0 || ranks > pool->threads || function == NULL || accel_fork_guard_is_child(&pool->fork))
+        return refuse_run(pool, ranks, error);
+    if (atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire))
+        return accel_error_set(error, ACCEL_E_BUSY, "the pool is running something else");
+    if (ranks > 1) {
+        uint64_t float_mode = accel_float_mode_get();
+        atomic_store_explicit(&pool->pending, ranks - 1, memory_order_relaxed);
+        for (uint32_t rank = 1; rank < ranks; rank++)
+            give_order(&pool->slots[rank], ranks, function, argument, float_mode);
+    }
+    function(argument, 0, ranks);
+    if (ranks > 1)
+        await_workers(pool);
+    atomic_store_explicit(&pool->busy, 0, memory_order_release);
+    return ACCEL_OK;
+}
+
+uint32_t accel_pool_threads(const struct accel_pool *pool)
+{
+    return pool->threads;
+}
+
+uint32_t accel_pool_bound(const struct accel_pool *pool)
+{
+    return atomic_load(&pool->bound);
+}
+
+void accel_pool_free(struct accel_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    if (!accel_fork_guard_is_child(&pool->fork)) {
+        for (uint32_t rank = 1; rank <= pool->started; rank++)
+            give_order(&pool->slots[rank], 0, NULL, NULL, 0);
+        for (uint32_t rank = 1; rank <= pool->started; rank++)
+            pthread_join(pool->slots[rank].thread, NULL);
+    }
+    accel_fork_guard_close(&pool->fork);
+    free(pool->slots);
+    free(pool);
+}
