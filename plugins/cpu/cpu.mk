@@ -1,4 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cpu driver: drivers_LTLIBRARIES += plugins/cpu/cpu.la, with $(driver_ldflags) and $(driver_libs) and
-# libcpu-kernels.la, which brings every level of kernels.
+# The cpu driver.
 include $(top_srcdir)/plugins/cpu/kernels/kernels.mk
+
+drivers_LTLIBRARIES += plugins/cpu/cpu.la
+plugins_cpu_cpu_la_SOURCES = \
+	%D%/device.h \
+	%D%/driver.c \
+	%D%/operators/operators.h \
+	%D%/operators/attention.c \
+	%D%/operators/matmul.c \
+	%D%/operators/pointwise.c \
+	%D%/operators/table.c
+plugins_cpu_cpu_la_LDFLAGS = $(driver_ldflags)
+plugins_cpu_cpu_la_LIBADD = libcpu-kernels.la $(driver_libs)

@@ -52,7 +52,7 @@ const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct 
         if (view.node->input_count > SDK_INPUTS || view.node->output_count > SDK_OUTPUTS)
             return NULL;
         if (kernel->check != NULL)
-            reason = kernel->check(&view);
+            reason = kernel->check(kernel, &view);
         else
             reason = sdk_all_f32(&view, 0) ? NULL : "only F32 values";
         if (reason == NULL)
@@ -63,7 +63,7 @@ const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct 
 }
 
 static void claim_node(const struct sdk_device *device, const struct accel_graph *graph, uint32_t index,
-                          struct accel_claim *claim)
+                       struct accel_claim *claim)
 {
     const struct accel_node *node = graph->nodes[index];
     const struct sdk_kernel *kernel;

@@ -40,8 +40,8 @@ static int32_t measure(struct sdk_module *module, const struct accel_compile_opt
         if (code != ACCEL_OK)
             return code;
         *out_scratch = set->scratch_bytes > *out_scratch ? set->scratch_bytes : *out_scratch;
-        *out_program += sdk_set_bytes(set->program) + graph->node_count * sizeof(void *) +
-                        graph->value_count * sizeof(uint32_t);
+        *out_program +=
+            sdk_set_bytes(set->program) + graph->node_count * sizeof(void *) + graph->value_count * sizeof(uint32_t);
         sdk_set_release(set);
     }
     return ACCEL_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where intermediates lie in scratch. Largest first, each at the lowest offset that is free while it lives (greedy by
- * size): within a few per cent of the lower bound on the graphs of language models, and quadratic in the number of blocks,
- * a few hundred.
+ * size): within a few per cent of the lower bound on the graphs of language models, and quadratic in the number of
+ * blocks, a few hundred.
  */
 #include "sdk/driver/program.h"
 
@@ -25,7 +25,8 @@ static uint32_t meet(const struct sdk_block *a, const struct sdk_block *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest offset for a block among those placed: moved past each one that it would overlap, until it overlaps none. */
+/* The lowest offset for a block among those placed: moved past each one that it would overlap, until it overlaps none.
+ */
 static uint64_t lowest_offset(const struct sdk_block *placed, uint32_t count, const struct sdk_block *block)
 {
     uint64_t offset = 0;

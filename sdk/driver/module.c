@@ -18,7 +18,7 @@ static void reshape_run(const struct sdk_call *call, uint32_t rank, uint32_t ran
 }
 
 static const struct sdk_kernel reshape_kernel = {
-    .op = ACCEL_OP_RESHAPE, .name = "reshape", .unit = "copy", .precision = ACCEL_F32, .run = reshape_run};
+    .op = ACCEL_OP_RESHAPE, .name = "reshape", .precision = ACCEL_F32, .run = reshape_run};
 
 /* A reshape shares storage with its input where one of both is an intermediate. When the output is bound from outside,
  * the input's storage becomes the output's. */
@@ -145,18 +145,20 @@ static int32_t module_report(struct accel_driver_module *base, const struct acce
                              struct accel_error *error)
 {
     const struct sdk_module *module = (const struct sdk_module *)base;
+    const struct sdk_backend *backend = module->device->backend;
 
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct sdk_program *program = &module->programs[p];
 
         for (uint32_t n = 0; n < program->graph->node_count; n++) {
             const struct sdk_kernel *kernel = program->kernels[n];
-            struct accel_node_report report = {.graph = p, .node = n, .precision = ACCEL_F32, .unit = "", .kernel = "alias"};
+            struct accel_node_report report = {
+                .graph = p, .node = n, .precision = ACCEL_F32, .unit = "", .kernel = "alias"};
             int32_t code;
 
             if (kernel != NULL) {
                 report.precision = kernel->precision;
-                report.unit = kernel->unit;
+                report.unit = backend->unit == NULL ? "" : backend->unit(module->device->own, kernel);
                 report.kernel = kernel->name;
             }
             code = sink->node(sink, &report, error);

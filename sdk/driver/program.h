@@ -2,9 +2,9 @@
 /*
  * Inside of the driver library: what `compile` makes of a graph, and what `set_create` makes of that.
  *
- * A program is a kernel for each node and, for each value, the value whose storage it uses (reshapes are aliases). A set
- * adds memory: a tensor per value and a call per node, with intermediates at offsets of the scratch that were planned by
- * lifetime for the highest symbols of the set.
+ * A program is a kernel for each node and, for each value, the value whose storage it uses (reshapes are aliases). A
+ * set adds memory: a tensor per value and a call per node, with intermediates at offsets of the scratch that were
+ * planned by lifetime for the highest symbols of the set.
  */
 #ifndef SDK_DRIVER_PROGRAM_H
 #define SDK_DRIVER_PROGRAM_H
@@ -75,8 +75,8 @@ struct sdk_set {
     struct sdk_tensor *tensors; /* per value */
     struct sdk_call *calls;     /* per node that runs */
     const struct sdk_kernel **kernels;
-    uint64_t *symbols;   /* for which the tensors' dims stand */
-    uint32_t *symbolic;  /* values with a symbolic dim */
+    uint64_t *symbols;  /* for which the tensors' dims stand */
+    uint32_t *symbolic; /* values with a symbolic dim */
     struct sdk_block *blocks;
     struct sdk_use *uses; /* per call */
     uint32_t call_count;

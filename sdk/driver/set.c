@@ -31,7 +31,8 @@ static uint64_t row_bytes(uint32_t type, uint64_t width)
     }
 }
 
-void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols, uint32_t count)
+void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
+                        uint32_t count)
 {
     tensor->rows = 1;
     for (uint32_t d = 0; d < value->rank; d++) {
@@ -108,12 +109,13 @@ static void make_call(struct sdk_set *set, const struct accel_graph *graph, uint
         call->outputs[i] = &set->tensors[node->outputs[i]];
     call->attributes = node->attributes;
     call->device = set->module->device->own;
+    call->variant = set->program->kernels[n]->variant;
     call->barrier = set->ranks > 1 ? &set->barrier : NULL;
     set->kernels[set->call_count++] = set->program->kernels[n];
 }
 
-/* Block v belongs to value v: empty unless it is a root and an intermediate; from the node that makes it to the last that
- * uses it or an alias of it. */
+/* Block v belongs to value v: empty unless it is a root and an intermediate; from the node that makes it to the last
+ * that uses it or an alias of it. */
 static void add_values(struct sdk_set *set, const struct accel_graph *graph)
 {
     const uint32_t *roots = set->program->roots;
@@ -162,8 +164,10 @@ static void add_call(struct sdk_set *set, uint32_t c)
     uint64_t bytes;
 
     if (kernel->scratch != NULL)
-        set->blocks[set->block_count++] = (struct sdk_block){
-            .bytes = kernel->scratch(call, set->ranks), .first = use->node, .last = use->node, .address = &call->scratch};
+        set->blocks[set->block_count++] = (struct sdk_block){.bytes = kernel->scratch(call, set->ranks),
+                                                             .first = use->node,
+                                                             .last = use->node,
+                                                             .address = &call->scratch};
     use->maker = c;
     bytes = kernel->form == NULL ? 0 : kernel->form(call, &use->form);
     if (bytes == 0) {

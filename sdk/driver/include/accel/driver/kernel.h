@@ -19,27 +19,28 @@
 
 /** A value as a kernel sees it. Rows lie one after the other without gaps. */
 struct sdk_tensor {
-    void *planes[SDK_PLANES]; /**< plane 0 first; weights and inputs are read only */
+    void *planes[SDK_PLANES];  /**< plane 0 first; weights and inputs are read only */
     uint64_t dims[ACCEL_RANK]; /**< outermost first, of this step */
-    uint64_t rows;  /**< product of all dims but the innermost */
-    uint64_t width; /**< innermost dim */
-    uint32_t type;  /**< ACCEL_F32 ... */
+    uint64_t rows;             /**< product of all dims but the innermost */
+    uint64_t width;            /**< innermost dim */
+    uint32_t type;             /**< ACCEL_F32 ... */
     uint32_t rank;
 };
 
 struct sdk_barrier;
+struct sdk_kernel;
 
 /** One run of one node. Everything is constant while the node runs. */
 struct sdk_call {
     const struct sdk_tensor *inputs[SDK_INPUTS]; /**< NULL: optional and absent */
     struct sdk_tensor *outputs[SDK_OUTPUTS];
-    const void *attributes;     /**< the operator's open struct, checked by the core; NULL where it has none */
-    const void *device;         /**< sdk_backend.device_bytes of the driver's own */
-    void *scratch;              /**< of sdk_kernel.scratch bytes, shared by all ranks, 64-byte aligned; or NULL */
-    void *form;                 /**< of sdk_kernel.form bytes: the other form of input 0; or NULL */
+    const void *attributes;      /**< the operator's open struct, checked by the core; NULL where it has none */
+    const void *device;          /**< sdk_backend.device_bytes of the driver's own */
+    void *scratch;               /**< of sdk_kernel.scratch bytes, shared by all ranks, 64-byte aligned; or NULL */
+    void *form;                  /**< of sdk_kernel.form bytes: the other form of input 0; or NULL */
     struct sdk_barrier *barrier; /**< NULL with one rank */
-    uint32_t form_made;         /**< 1: an earlier node has filled `form` already */
-    uint32_t zero;
+    uint32_t form_made;          /**< 1: an earlier node has filled `form` already */
+    uint32_t variant;            /**< of the kernel */
 };
 
 /** A node as a check sees it, before anything runs. */
@@ -60,16 +61,15 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
 
 /** One kernel. Const. */
 struct sdk_kernel {
-    uint32_t op;    /**< ACCEL_OP_... */
-    uint32_t flags; /**< SDK_KERNEL_... */
-    const char *name;  /**< for placement reports: "matmul q4_0 avx2" */
-    const char *unit;  /**< where it runs: "avx2" */
+    uint32_t op;        /**< ACCEL_OP_... */
+    uint32_t flags;     /**< SDK_KERNEL_... */
+    const char *name;   /**< for placement reports: "matmul q4_0" */
     uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 */
-    uint32_t zero;
+    uint32_t variant;   /**< for the driver: tells apart rows that share their functions */
     double tolerance;   /**< largest error, relative to the output's largest element */
     /** Answers NULL when the kernel runs this node as the operator says, else in words why not. NULL: any node whose
      *  values are all F32. The first kernel of the table that fits is taken. */
-    const char *(*check)(const struct sdk_node *node);
+    const char *(*check)(const struct sdk_kernel *kernel, const struct sdk_node *node);
     /** Does the part of rank `rank` of `ranks`. */
     void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
     /** Optional: bytes of scratch for the dims of this call. */

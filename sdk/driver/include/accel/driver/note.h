@@ -38,10 +38,7 @@
                          "\nabi_lowest=" SDK_ABI_MINOR_TEXT "\nname=" name_ "\nversion=" version_                      \
                          "\nlicence=" licence_ "\n" more_)];                                                           \
     } accel_note __attribute__((__section__(".note.accel"), __used__, __aligned__(4))) = {                             \
-        6u,                                                                                                            \
-        (uint32_t)sizeof(accel_note.text) - 1u,                                                                        \
-        1u,                                                                                                            \
-        "accel",                                                                                                       \
+        6u, (uint32_t)sizeof(accel_note.text) - 1u, 1u, "accel",                                                       \
         "abi_major=" SDK_ABI_MAJOR_TEXT "\nabi_minor=" SDK_ABI_MINOR_TEXT "\nabi_lowest=" SDK_ABI_MINOR_TEXT           \
         "\nname=" name_ "\nversion=" version_ "\nlicence=" licence_ "\n" more_}
 

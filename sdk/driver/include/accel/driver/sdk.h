@@ -28,9 +28,10 @@ struct sdk_backend {
     void (*close)(void *device);
     /** Optional: writes what makes results of this device stale into the 16 bytes. */
     void (*fingerprint)(const void *device, uint8_t out_fingerprint[16]);
-    /** Optional: picks among the kernels that fit (bit i of a table row is unknown here: the row is asked after its own
-     *  check); 0 leaves the row out on this device. */
+    /** Optional (every row runs on every device): 0 leaves a row of the table out on this device. */
     uint32_t (*allow)(const void *device, const struct sdk_kernel *kernel);
+    /** Optional (empty): where a kernel runs on this device, for reports: "avx2". */
+    const char *(*unit)(const void *device, const struct sdk_kernel *kernel);
     uint64_t device_bytes;
     uint64_t weight_alignment; /**< that mapped weights must have; 0: any */
 };

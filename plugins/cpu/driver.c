@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cpu driver: the processors that the process may use, as one device. Steps run in the caller's thread and on the
+ * threads that the core lends; weights are read where the file is mapped.
+ */
+#include "plugins/cpu/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define VERSION "0.1.0"
+#define NO_LIMIT 0xffffffffu
+
+static const struct accel_option isa_option = {
+    .size = sizeof isa_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "isa",
+    .help = "highest level of vector instructions to use",
+    .text = "auto",
+    .choices = "auto scalar avx2 avx512",
+};
+
+static const struct accel_option *const options[] = {&isa_option};
+
+static int32_t report_device(const struct accel_hardware *hardware, uint32_t index,
+                             const struct accel_device_sink *sink, struct accel_error *error)
+{
+    uint32_t types[CPU_WEIGHTS];
+    char detail[128];
+    struct accel_heap heap = {.bytes = hardware->memory, .flags = ACCEL_HEAP_HOST, .alignment = 64, .name = "DRAM"};
+    struct accel_limits limits = {
+        .buffer_bytes = hardware->memory,
+        .binding_bytes = hardware->memory,
+        .inline_bytes = hardware->memory,
+        .threads = hardware->threads,
+        .sets = NO_LIMIT,
+        .in_flight = 1,
+    };
+    struct accel_facts facts = {
+        .size = sizeof facts,
+        .kind = ACCEL_DEVICE_CPU,
+        .flags = ACCEL_DEVICE_UNIFIED,
+        .hardware = (int32_t)index,
+        .id = "cpu0",
+        .name = hardware->name,
+        .detail = detail,
+        .heap_count = 1,
+        .heaps = &heap,
+        .limits = &limits,
+        .types = types,
+        .type_count = CPU_WEIGHTS,
+    };
+
+    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
+        types[i] = cpu_weight_type(i);
+    snprintf(detail, sizeof detail, "isa=%s threads=%u", cpu_level_name(cpu_level_detect()), hardware->threads);
+    return sink->device(sink, &facts, error);
+}
+
+static int32_t enumerate(const struct accel_host *host, const struct accel_hardware *const *hardware,
+                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
+{
+    (void)host;
+    for (uint32_t i = 0; i < hardware_count; i++)
+        if (hardware[i]->kind == ACCEL_HARDWARE_CPU)
+            return report_device(hardware[i], i, sink, error);
+    return ACCEL_OK;
+}
+
+/* The level that is wished for: an error where the machine has less, since the user would get another one silently. */
+static int32_t choose_level(const struct accel_setting *setting, uint32_t *out_level, struct accel_error *error)
+{
+    uint32_t best = cpu_level_detect();
+
+    *out_level = best;
+    if (setting == NULL || strcmp(setting->text, "auto") == 0)
+        return ACCEL_OK;
+    for (uint32_t level = 0; level < CPU_LEVELS; level++)
+        if (strcmp(setting->text, cpu_level_name(level)) == 0)
+            *out_level = level;
+    if (*out_level <= best)
+        return ACCEL_OK;
+    sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.isa=%s: this processor has %s at most", setting->text,
+              cpu_level_name(best));
+    sdk_remedy(error, "set cpu.isa to auto or %s", cpu_level_name(best));
+    return ACCEL_E_UNSUPPORTED;
+}
+
+static int32_t open_device(const struct accel_host *host, const char *id, const struct accel_setting *settings,
+                           uint32_t setting_count, void *own, struct accel_error *error)
+{
+    struct cpu_device *device = own;
+    uint32_t level;
+    int32_t code;
+
+    if (strcmp(id, "cpu0") != 0)
+        return sdk_error(error, ACCEL_E_NOT_FOUND, "the cpu driver has one device, cpu0, and not %s", id);
+    code = choose_level(sdk_setting(settings, setting_count, "isa"), &level, error);
+    if (code != ACCEL_OK)
+        return code;
+    cpu_kernels_fill(&device->kernels, level);
+    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
+        accel_format_describe(cpu_weight_type(i), &device->formats[i]);
+    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s", cpu_level_name(device->kernels.level));
+    return ACCEL_OK;
+}
+
+/* Programs keep no code of their own, so that the level and the version say all. */
+static void fingerprint(const void *own, uint8_t out_fingerprint[16])
+{
+    const struct cpu_device *device = own;
+
+    snprintf((char *)out_fingerprint, 16, "cpu %s %u", VERSION, device->kernels.level);
+}
+
+static const char *unit(const void *own, const struct sdk_kernel *kernel)
+{
+    const struct cpu_device *device = own;
+
+    (void)kernel;
+    return cpu_level_name(device->kernels.level);
+}
+
+static const struct sdk_backend backend = {
+    .kernels = cpu_operators,
+    .kernel_count = CPU_OPERATORS,
+    .enumerate = enumerate,
+    .open = open_device,
+    .fingerprint = fingerprint,
+    .unit = unit,
+    .device_bytes = sizeof(struct cpu_device),
+    .weight_alignment = 1,
+};
+
+ACCEL_DRIVER(backend, options, sizeof options / sizeof *options, "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");

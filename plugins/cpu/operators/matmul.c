@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matmul and embed: what reads weights. Columns of y (rows of W) are shared out over the ranks. */
+#include "plugins/cpu/operators/operators.h"
+
+#define FORM_ROWS8 1u
+
+void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
+                   struct cpu_matrix *out_matrix)
+{
+    const struct accel_format *format = &device->formats[weight];
+
+    for (uint32_t p = 0; p < 2; p++) {
+        out_matrix->plane[p] = tensor->planes[p];
+        out_matrix->stride[p] = tensor->width / format->block_values * format->plane_bytes[p];
+    }
+}
+
+const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    const struct accel_matmul *attributes = node->node->attributes;
+    const struct accel_value *w = sdk_input(node, 1);
+
+    if (w->type != cpu_weight_type(kernel->variant & 0xffu))
+        return "no kernel for this type of weights";
+    if (!sdk_all_f32(node, 1u << 1))
+        return "x, bias, residual and y have to be F32";
+    if ((kernel->variant & CPU_ROUNDED) != 0 && attributes->rounding != ACCEL_Q8_0)
+        return "the node does not allow activations of 8 bits";
+    return NULL;
+}
+
+/* The three arrays of rounded activations, one after the other. */
+static struct cpu_rows8 rows8_of(void *form, uint64_t rows, uint64_t width)
+{
+    struct cpu_rows8 rows8;
+
+    rows8.q = form;
+    rows8.scale = (float *)((char *)form + rows * width);
+    rows8.sum = rows8.scale + rows * (width / CPU_BLOCK);
+    return rows8;
+}
+
+uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
+{
+    uint64_t values = call->inputs[0]->rows * call->inputs[0]->width;
+
+    if ((call->variant & CPU_ROUNDED) == 0)
+        return 0;
+    *out_form = FORM_ROWS8;
+    return values + 2 * (values / CPU_BLOCK) * sizeof(float);
+}
+
+/* Rounds x once for all ranks. A single row is cut into blocks, which are rounded alone. */
+static void round_rows(const struct sdk_call *call, const struct cpu_rows8 *rows8, uint32_t rank, uint32_t ranks)
+{
+    const struct cpu_device *device = call->device;
+    const struct sdk_tensor *x = call->inputs[0];
+    uint64_t begin, end;
+
+    if (x->rows > 1) {
+        sdk_split(x->rows, 1, rank, ranks, &begin, &end);
+        device->kernels.quantize(x->planes[0], x->width, x->width, rows8, begin, end);
+    } else {
+        sdk_split(x->width / CPU_BLOCK, 1, rank, ranks, &begin, &end);
+        device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, rows8, begin, end);
+    }
+    sdk_barrier_wait(call->barrier);
+}
+
+void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+{
+    const struct cpu_device *device = call->device;
+    const struct accel_matmul *attributes = call->attributes;
+    const struct sdk_tensor *x = call->inputs[0];
+    const struct sdk_tensor *bias = call->inputs[2];
+    const struct sdk_tensor *residual = call->inputs[3];
+    uint32_t weight = call->variant & 0xffu;
+    struct cpu_matmul matmul = {
+        .m = x->rows,
+        .n = call->inputs[1]->rows,
+        .k = x->width,
+        .x = x->planes[0],
+        .x_stride = x->width,
+        .bias = bias == NULL ? NULL : bias->planes[0],
+        .residual = residual == NULL ? NULL : residual->planes[0],
+        .residual_stride = call->inputs[1]->rows,
+        .function = attributes->function,
+        .y = call->outputs[0]->planes[0],
+        .y_stride = call->inputs[1]->rows,
+    };
+    uint64_t begin, end;
+
+    cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
+    sdk_split(matmul.n, CPU_MATMUL_ROWS, rank, ranks, &begin, &end);
+    if ((call->variant & CPU_ROUNDED) == 0) {
+        device->kernels.matmul[weight](&matmul, begin, end);
+        return;
+    }
+    matmul.x8 = rows8_of(call->form, x->rows, x->width);
+    if (!call->form_made)
+        round_rows(call, &matmul.x8, rank, ranks);
+    device->kernels.matmul8[weight](&matmul, begin, end);
+}
+
+const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    if (sdk_input(node, 0)->type != cpu_weight_type(kernel->variant))
+        return "no kernel for this type of table";
+    if (sdk_input(node, 1)->type != ACCEL_I32 || sdk_output(node, 0)->type != ACCEL_F32)
+        return "ids have to be I32 and y F32";
+    return NULL;
+}
+
+void cpu_embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+{
+    const struct cpu_device *device = call->device;
+    const struct sdk_tensor *table = call->inputs[0];
+    struct cpu_matrix matrix;
+    uint64_t begin, end;
+
+    cpu_matrix_of(device, table, call->variant, &matrix);
+    sdk_split(call->inputs[1]->rows * call->inputs[1]->width, 1, rank, ranks, &begin, &end);
+    device->kernels.embed[call->variant](&matrix, table->rows, table->width, call->inputs[1]->planes[0],
+                                         call->outputs[0]->planes[0], begin, end);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operators of the cpu driver: how a node of a graph becomes calls of kernels on the ranks of a crew. One file for
+ * each kind; table.c lists them.
+ */
+#ifndef CPU_OPERATORS_H
+#define CPU_OPERATORS_H
+
+#include "plugins/cpu/device.h"
+
+/* variant of the rows of matmul: the type of the weights, and whether x is rounded to 8 bits. */
+#define CPU_ROUNDED 0x100u
+
+const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form);
+
+const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+
+const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_cache_write_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+
+void cpu_rms_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_layer_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_softmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_argmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+
+void cpu_add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_mul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_activation_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_gate_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+
+/* Planes and row lengths of weights as the kernels want them. */
+void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
+                   struct cpu_matrix *out_matrix);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every operator that the cpu driver runs, with the tolerance that its tests hold it to. Of the rows of one operator
+ * the first that fits is taken, so that rounded matmuls stand before exact ones.
+ */
+#include "plugins/cpu/operators/operators.h"
+
+#define EXACT 2e-6   /* F32 with sums in any order */
+#define ROUNDED 1e-2 /* activations of 8 bits, against exact ones */
+
+#define MATMUL8(weight, text)                                                                                          \
+    {                                                                                                                  \
+        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
+        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .run = cpu_matmul_run,     \
+        .form = cpu_matmul_form                                                                                        \
+    }
+#define MATMUL(weight, text)                                                                                           \
+    {                                                                                                                  \
+        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
+        .tolerance = EXACT, .check = cpu_matmul_check, .run = cpu_matmul_run                                           \
+    }
+#define EMBED(weight, text)                                                                                            \
+    {                                                                                                                  \
+        .op = ACCEL_OP_EMBED, .name = "embed " text, .precision = ACCEL_F32, .variant = (weight),                      \
+        .check = cpu_embed_check, .run = cpu_embed_run                                                                 \
+    }
+#define ROW(op_, text, check_, run_)                                                                                   \
+    {                                                                                                                  \
+        .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .run = (run_)      \
+    }
+
+const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
+    MATMUL8(CPU_Q8_0, "q8_0"),
+    MATMUL8(CPU_Q4_0, "q4_0"),
+    MATMUL8(CPU_Q4_1, "q4_1"),
+    MATMUL8(CPU_Q8_G32, "q8_g32"),
+    MATMUL8(CPU_Q8_G128, "q8_g128"),
+    MATMUL8(CPU_Q4_G32, "q4_g32"),
+    MATMUL8(CPU_Q4_G128, "q4_g128"),
+    MATMUL(CPU_F32, "f32"),
+    MATMUL(CPU_F16, "f16"),
+    MATMUL(CPU_BF16, "bf16"),
+    MATMUL(CPU_Q8_0, "q8_0"),
+    MATMUL(CPU_Q4_0, "q4_0"),
+    MATMUL(CPU_Q4_1, "q4_1"),
+    MATMUL(CPU_Q8_G32, "q8_g32"),
+    MATMUL(CPU_Q8_G128, "q8_g128"),
+    MATMUL(CPU_Q4_G32, "q4_g32"),
+    MATMUL(CPU_Q4_G128, "q4_g128"),
+    EMBED(CPU_F32, "f32"),
+    EMBED(CPU_F16, "f16"),
+    EMBED(CPU_BF16, "bf16"),
+    EMBED(CPU_Q8_0, "q8_0"),
+    EMBED(CPU_Q4_0, "q4_0"),
+    EMBED(CPU_Q4_1, "q4_1"),
+    EMBED(CPU_Q8_G32, "q8_g32"),
+    EMBED(CPU_Q8_G128, "q8_g128"),
+    EMBED(CPU_Q4_G32, "q4_g32"),
+    EMBED(CPU_Q4_G128, "q4_g128"),
+    ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, cpu_rms_norm_run),
+    ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, cpu_layer_norm_run),
+    ROW(ACCEL_OP_ROTARY, "rotary", cpu_rotary_check, cpu_rotary_run),
+    ROW(ACCEL_OP_CACHE_WRITE, "cache write", cpu_cache_write_check, cpu_cache_write_run),
+    ROW(ACCEL_OP_ATTENTION, "attention", cpu_attention_check, cpu_attention_run),
+    ROW(ACCEL_OP_ADD, "add", NULL, cpu_add_run),
+    ROW(ACCEL_OP_MUL, "mul", NULL, cpu_mul_run),
+    ROW(ACCEL_OP_ACTIVATION, "activation", NULL, cpu_activation_run),
+    ROW(ACCEL_OP_GATE, "gate", NULL, cpu_gate_run),
+    ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, cpu_softmax_run),
+    ROW(ACCEL_OP_GATHER, "gather", cpu_gather_check, cpu_gather_run),
+    ROW(ACCEL_OP_ARGMAX, "argmax", cpu_argmax_check, cpu_argmax_run),
+};
