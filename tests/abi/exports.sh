@@ -45,6 +45,7 @@ for driver in plugins/*/.libs/*.so; do
     exports "$driver" >"$work/list"
     [ "$(cat "$work/list")" = accel_driver_query ] || { cat "$work/list"; fail "$driver exports the above"; }
     needs "$driver" none
+    nm -D --undefined-only "$driver" | grep ' accel_' && fail "$driver expects the above from libaccel"
     readelf -d "$driver" | grep -q NODELETE || fail "$driver may be unloaded"
 done
 
