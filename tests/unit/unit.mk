@@ -24,3 +24,13 @@ unit_tests += tests/unit/format_malformed
 tests_unit_format_malformed_SOURCES = %D%/format_malformed.c %D%/format_support.h
 tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_malformed_LDADD = $(model_test_libs) $(JANSSON_LIBS)
+
+unit_tests += tests/unit/base_text tests/unit/base_memory tests/unit/base_file tests/unit/thread_pool
+tests_unit_base_text_SOURCES = %D%/base_text.c
+tests_unit_base_text_LDADD = $(core_test_libs)
+tests_unit_base_memory_SOURCES = %D%/base_memory.c
+tests_unit_base_memory_LDADD = $(core_test_libs)
+tests_unit_base_file_SOURCES = %D%/base_file.c
+tests_unit_base_file_LDADD = $(core_test_libs)
+tests_unit_thread_pool_SOURCES = %D%/thread_pool.c
+tests_unit_thread_pool_LDADD = $(core_test_libs)

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors, UTF-8, strings, the JSON writer and the log. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <accel/error.h>
+#include <locale.h>
+#include <math.h>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/base/strbuf.h"
+#include "core/base/utf8.h"
+
+static void error_names(void **state)
+{
+    (void)state;
+    assert_string_equal(accel_error_name(ACCEL_OK), "ACCEL_OK");
+    assert_string_equal(accel_error_name(ACCEL_E_INVALID), "ACCEL_E_INVALID");
+    assert_string_equal(accel_error_name(ACCEL_E_CORRUPT), "ACCEL_E_CORRUPT");
+    assert_string_equal(accel_error_name(ACCEL_E_NEEDS_RANGE), "ACCEL_E_NEEDS_RANGE");
+    assert_string_equal(accel_error_name(ACCEL_E_INTERNAL), "ACCEL_E_INTERNAL");
+    assert_string_equal(accel_error_name(ACCEL_E_INTERNAL - 1), "ACCEL_E_?");
+    assert_string_equal(accel_error_name(1), "ACCEL_E_?");
+    assert_string_equal(accel_error_name(INT32_MIN), "ACCEL_E_?");
+}
+
+static void error_first_wins(void **state)
+{
+    struct accel_error error = {0};
+    (void)state;
+    assert_int_equal(accel_error_set(&error, ACCEL_E_IO, "%s: line %d", "a.yaml", 3), ACCEL_E_IO);
+    assert_int_equal(accel_error_set(&error, ACCEL_E_MEMORY, "later"), ACCEL_E_MEMORY);
+    assert_int_equal(error.code, ACCEL_E_IO);
+    assert_string_equal(error.text, "a.yaml: line 3");
+    accel_error_remedy(&error, "do %s", "this");
+    accel_error_remedy(&error, "no");
+    assert_string_equal(error.remedy, "do this");
+    error.native = 5;
+    error.asked = 6;
+    accel_error_clear(&error);
+    assert_int_equal(error.code, ACCEL_OK);
+    assert_int_equal(error.native, 0);
+    assert_int_equal(error.asked, 0);
+    assert_string_equal(error.text, "");
+    assert_string_equal(error.remedy, "");
+    assert_int_equal(accel_error_set(NULL, ACCEL_E_IO, "nobody listens"), ACCEL_E_IO);
+    accel_error_remedy(NULL, "nobody");
+    accel_error_clear(NULL);
+}
+
+static void error_text_is_one_good_line(void **state)
+{
+    struct accel_error error = {0};
+    char text[1200];
+    (void)state;
+    accel_error_set(&error, ACCEL_E_IO, "a\nb\x1b[31m\xff\xc2\x85z");
+    assert_string_equal(error.text, "a?b?[31m??z");
+    accel_error_clear(&error);
+    /* 510 letters and then two-byte characters: the cut at 511 bytes would split the first one. */
+    memset(text, 'x', 510);
+    for (size_t i = 510; i + 2 < sizeof(text); i += 2)
+        memcpy(text + i, "\xc3\xa4", 3);
+    accel_error_set(&error, ACCEL_E_IO, "%s", text);
+    assert_int_equal(strlen(error.text), 510);
+    accel_error_clear(&error);
+    memset(text, 'x', 509);
+    memcpy(text + 509, "\xc3\xa4\xc3\xa4", 5);
+    accel_error_set(&error, ACCEL_E_IO, "%s", text);
+    assert_int_equal(strlen(error.text), 511);
+    assert_true(accel_utf8_valid(error.text, 511, NULL));
+}
+
+static void utf8_cases(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bad; /* offset of the first bad byte, or the length */
+    } cases[] = {
+        {"", 0},
+        {"abc", 3},
+        {"\xc3\xa4", 2},
+        {"\xe2\x82\xac", 3},
+        {"\xf0\x9f\x98\x80", 4},
+        {"\xf4\x8f\xbf\xbf", 4},
+        {"a\x80", 1},
+        {"a\xc3", 1},
+        {"\xc0\x80", 0},
+        {"\xc1\xbf", 0},
+        {"\xe0\x9f\xbf", 0},
+        {"\xed\xa0\x80", 0},
+        {"\xef\xbf\xbf", 3},
+        {"\xf0\x8f\xbf\xbf", 0},
+        {"\xf4\x90\x80\x80", 0},
+        {"\xf5\x80\x80\x80", 0},
+        {"ab\xe2\x82", 2},
+        {"\xe2\x28\xa1", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t bytes = strlen(cases[i].text);
+        size_t bad = 99;
+        bool valid = accel_utf8_valid(cases[i].text, bytes, &bad);
+        assert_int_equal(valid, cases[i].bad == bytes);
+        if (!valid)
+            assert_int_equal(bad, cases[i].bad);
+    }
+    assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 3), 1);
+    assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 4), 4);
+    assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 0), 0);
+    assert_int_equal(accel_utf8_cut("\x80\x80\x80\x80\x80\x80", 6, 5), 2);
+}
+
+static void strbuf_grows_and_stops(void **state)
+{
+    struct accel_strbuf buf;
+    char *text;
+    (void)state;
+    accel_strbuf_init(&buf, 0);
+    assert_string_equal(accel_strbuf_get(&buf), "");
+    for (int i = 0; i < 1000; i++)
+        accel_strbuf_printf(&buf, "%d,", i % 10);
+    accel_strbuf_char(&buf, '!');
+    assert_int_equal(buf.length, 2001);
+    assert_string_equal(buf.text + 1990, "5,6,7,8,9,!");
+    text = accel_strbuf_take(&buf);
+    assert_int_equal(strlen(text), 2001);
+    free(text);
+    text = accel_strbuf_take(&buf);
+    assert_string_equal(text, "");
+    free(text);
+
+    accel_strbuf_init(&buf, 5);
+    accel_strbuf_text(&buf, "12345");
+    assert_false(buf.failed);
+    accel_strbuf_char(&buf, '6');
+    assert_true(buf.failed);
+    accel_strbuf_text(&buf, "");
+    assert_string_equal(accel_strbuf_get(&buf), "12345");
+    assert_null(accel_strbuf_take(&buf));
+    assert_false(buf.failed);
+    accel_strbuf_append(&buf, "x", SIZE_MAX);
+    assert_true(buf.failed);
+    accel_strbuf_free(&buf);
+}
+
+static void json_writes(void **state)
+{
+    struct accel_strbuf buf = {0};
+    struct accel_json json;
+    (void)state;
+    accel_json_init(&json, &buf, 0);
+    accel_json_object_begin(&json);
+    accel_json_member_text(&json, "t\"x", "a\\b\n\x01\x7f\xc3\xa4\xff/");
+    accel_json_member_text(&json, "none", NULL);
+    accel_json_member_i64(&json, "i", INT64_MIN);
+    accel_json_member_u64(&json, "u", UINT64_MAX);
+    accel_json_member_bool(&json, "b", true);
+    accel_json_member_array(&json, "d");
+    accel_json_double(&json, 0.1);
+    accel_json_double(&json, 1e300);
+    accel_json_double(&json, -0.0);
+    accel_json_double(&json, NAN);
+    accel_json_double(&json, INFINITY);
+    accel_json_double(&json, 5e-324);
+    accel_json_array_end(&json);
+    accel_json_member_object(&json, "o");
+    accel_json_object_end(&json);
+    assert_false(accel_json_finish(&json));
+    accel_json_object_end(&json);
+    assert_true(accel_json_finish(&json));
+    assert_string_equal(buf.text, "{\"t\\\"x\":\"a\\\\b\\n\\u0001\\u007f\xc3\xa4\\ufffd/\",\"none\":null,"
+                                  "\"i\":-9223372036854775808,\"u\":18446744073709551615,\"b\":true,"
+                                  "\"d\":[0.1,1e+300,-0,null,null,4.94065645841247e-324],\"o\":{}}");
+    accel_strbuf_free(&buf);
+}
+
+static void json_indents(void **state)
+{
+    struct accel_strbuf buf = {0};
+    struct accel_json json;
+    (void)state;
+    accel_json_init(&json, &buf, 2);
+    accel_json_array_begin(&json);
+    accel_json_i64(&json, 1);
+    accel_json_object_begin(&json);
+    accel_json_member_i64(&json, "a", 2);
+    accel_json_object_end(&json);
+    accel_json_array_end(&json);
+    assert_true(accel_json_finish(&json));
+    assert_string_equal(buf.text, "[\n  1,\n  {\n    \"a\": 2\n  }\n]");
+    accel_strbuf_free(&buf);
+}
+
+static void json_numbers_ignore_the_locale(void **state)
+{
+    struct accel_strbuf buf = {0};
+    struct accel_json json;
+    (void)state;
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
+        skip();
+    accel_json_init(&json, &buf, 0);
+    accel_json_double(&json, 1.5);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(buf.text, "1.5");
+    accel_strbuf_free(&buf);
+}
+
+static void misuse_value_without_key(struct accel_json *json)
+{
+    accel_json_object_begin(json);
+    accel_json_i64(json, 1);
+    accel_json_object_end(json);
+}
+
+static void misuse_key_in_array(struct accel_json *json)
+{
+    accel_json_array_begin(json);
+    accel_json_key(json, "k");
+    accel_json_array_end(json);
+}
+
+static void misuse_wrong_end(struct accel_json *json)
+{
+    accel_json_array_begin(json);
+    accel_json_object_end(json);
+}
+
+static void misuse_key_without_value(struct accel_json *json)
+{
+    accel_json_object_begin(json);
+    accel_json_key(json, "k");
+    accel_json_object_end(json);
+}
+
+static void misuse_two_values(struct accel_json *json)
+{
+    accel_json_null(json);
+    accel_json_null(json);
+}
+
+static void misuse_end_of_nothing(struct accel_json *json)
+{
+    accel_json_null(json);
+    accel_json_array_end(json);
+}
+
+static void misuse_too_deep(struct accel_json *json)
+{
+    for (uint32_t i = 0; i <= ACCEL_JSON_DEPTH; i++)
+        accel_json_array_begin(json);
+    for (uint32_t i = 0; i <= ACCEL_JSON_DEPTH; i++)
+        accel_json_array_end(json);
+}
+
+static void json_refuses_misuse(void **state)
+{
+    static void (*const cases[])(struct accel_json * json) = {
+        misuse_value_without_key, misuse_key_in_array,   misuse_wrong_end, misuse_key_without_value,
+        misuse_two_values,        misuse_end_of_nothing, misuse_too_deep};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct accel_strbuf buf = {0};
+        struct accel_json json;
+        accel_json_init(&json, &buf, 0);
+        cases[i](&json);
+        assert_false(accel_json_finish(&json));
+        accel_strbuf_free(&buf);
+    }
+}
+
+static void json_tells_lost_text(void **state)
+{
+    struct accel_strbuf buf;
+    struct accel_json json;
+    (void)state;
+    accel_strbuf_init(&buf, 3);
+    accel_json_init(&json, &buf, 0);
+    accel_json_text(&json, "four");
+    assert_false(accel_json_finish(&json));
+    accel_strbuf_free(&buf);
+}
+
+struct heard {
+    int lines;
+    char text[1100];
+};
+
+static void hear(void *user, uint32_t level, const char *room, const char *text)
+{
+    struct heard *heard = user;
+    heard->lines++;
+    snprintf(heard->text, sizeof(heard->text), "%s %s %s", accel_log_level_name(level), room, text);
+}
+
+static void log_filters(void **state)
+{
+    struct heard heard = {0};
+    struct accel_log log = {.sink = hear, .user = &heard, .level = ACCEL_LEVEL_INFO};
+    struct accel_log silent = {.level = ACCEL_LEVEL_DEBUG};
+    char big[3000];
+    (void)state;
+    accel_log_write(&log, ACCEL_LEVEL_DEBUG, "test", "no");
+    accel_log_write(NULL, ACCEL_LEVEL_ERROR, "test", "no");
+    accel_log_write(&silent, ACCEL_LEVEL_ERROR, "test", "no");
+    accel_log_write(&log, ACCEL_LEVEL_NONE, "test", "no");
+    assert_int_equal(heard.lines, 0);
+    accel_log_write(&log, ACCEL_LEVEL_INFO, "test", "key=%d\ntext=\"a b\"", 7);
+    assert_int_equal(heard.lines, 1);
+    assert_string_equal(heard.text, "info test key=7?text=\"a b\"");
+    memset(big, 'y', sizeof(big));
+    big[sizeof(big) - 1] = '\0';
+    accel_log_write(&log, ACCEL_LEVEL_WARN, "t", "%s", big);
+    assert_int_equal(strlen(heard.text), strlen("warn t ") + 1024);
+    assert_string_equal(accel_log_level_name(9), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_names),
+        cmocka_unit_test(error_first_wins),
+        cmocka_unit_test(error_text_is_one_good_line),
+        cmocka_unit_test(utf8_cases),
+        cmocka_unit_test(strbuf_grows_and_stops),
+        cmocka_unit_test(json_writes),
+        cmocka_unit_test(json_indents),
+        cmocka_unit_test(json_numbers_ignore_the_locale),
+        cmocka_unit_test(json_refuses_misuse),
+        cmocka_unit_test(json_tells_lost_text),
+        cmocka_unit_test(log_filters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
