@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/builder.c \
+	%D%/dim.c %D%/dim.h \
+	%D%/infer.c %D%/infer.h \
+	%D%/lifetime.c %D%/lifetime.h \
+	%D%/ops.c %D%/ops.h \
+	%D%/types.c %D%/types.h \
+	%D%/verify.c %D%/verify.h

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <accel/builder.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/checked.h"
+#include "core/graph/dim.h"
+#include "core/graph/ops.h"
+#include "core/graph/verify.h"
+
+/* Entries live in the arena and never move; the lists of pointers grow, and `graph` is kept pointing at them, so that
+ * inference sees the graph as far as it has come. */
+struct accel_builder {
+    struct accel_arena arena;
+    struct accel_graph graph;
+    struct accel_symbol *symbols[ACCEL_GRAPH_SYMBOLS];
+    struct accel_value **values;
+    struct accel_node **nodes;
+    uint32_t value_room;
+    uint32_t node_room;
+    int32_t failure; /* the first code that was not ACCEL_OK */
+    uint32_t finished;
+};
+
+/* The first failure sticks. */
+static int32_t ended(struct accel_builder *builder, int32_t code)
+{
+    if (builder->failure == ACCEL_OK)
+        builder->failure = code;
+    return code;
+}
+
+static int32_t no_memory(struct accel_builder *builder, struct accel_error *error)
+{
+    return ended(builder,
+                 accel_error_set(error, ACCEL_E_MEMORY, "no memory for graph \"%.200s\"", builder->graph.name));
+}
+
+/* Every call begins here. */
+static int32_t begin(struct accel_builder *builder, struct accel_error *error)
+{
+    if (builder == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the builder is NULL");
+    if (builder->failure != ACCEL_OK)
+        return accel_error_set(error, builder->failure, "graph \"%.200s\": an earlier call of its builder has failed",
+                               builder->graph.name);
+    if (builder->finished)
+        return ended(builder,
+                     accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\" is finished", builder->graph.name));
+    return ACCEL_OK;
+}
+
+/* Makes room for one more pointer. */
+static bool grow(void *list_pointer, uint32_t count, uint32_t *room, uint32_t most)
+{
+    void **list, **grown;
+    uint32_t wanted = *room ? *room * 2 : 64;
+    memcpy(&list, list_pointer, sizeof(list));
+    if (count < *room)
+        return true;
+    if (count >= most)
+        return false;
+    grown = realloc(list, wanted * sizeof(*grown));
+    if (grown == NULL)
+        return false;
+    memcpy(list_pointer, &grown, sizeof(grown));
+    *room = wanted;
+    return true;
+}
+
+int32_t accel_builder_create(const char *name, struct accel_builder **out_builder, struct accel_error *error)
+{
+    struct accel_builder *builder = NULL;
+    int32_t code;
+    if (out_builder == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_builder_create: out_builder is NULL");
+    *out_builder = NULL;
+    code = accel_name_check(name, "a graph", error);
+    if (code != ACCEL_OK)
+        return code;
+    builder = calloc(1, sizeof(*builder));
+    if (builder) {
+        accel_arena_init(&builder->arena, 0);
+        builder->graph.size = sizeof(builder->graph);
+        builder->graph.name = accel_arena_strdup(&builder->arena, name);
+    }
+    if (builder == NULL || builder->graph.name == NULL) {
+        accel_builder_free(builder);
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for graph \"%.200s\"", name);
+    }
+    builder->graph.symbols = (const struct accel_symbol *const *)builder->symbols;
+    *out_builder = builder;
+    return ACCEL_OK;
+}
+
+void accel_builder_free(struct accel_builder *builder)
+{
+    if (builder == NULL)
+        return;
+    free(builder->values);
+    free(builder->nodes);
+    accel_arena_free(&builder->arena);
+    free(builder);
+}
+
+int32_t accel_builder_symbol(struct accel_builder *builder, const char *name, uint64_t lowest, uint64_t highest,
+                             uint32_t *out_symbol, struct accel_error *error)
+{
+    struct accel_symbol given = {sizeof(given), ACCEL_SYMBOL_EXACT, name, lowest, highest, 1}, *symbol;
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (out_symbol == NULL)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "accel_builder_symbol: out_symbol is NULL"));
+    code = accel_symbol_check(&given, error);
+    if (code != ACCEL_OK)
+        return ended(builder, code);
+    if (builder->graph.symbol_count == ACCEL_GRAPH_SYMBOLS)
+        return ended(builder, accel_error_set(error, ACCEL_E_LIMIT, "graph \"%.200s\" has %u symbols already",
+                                              builder->graph.name, ACCEL_GRAPH_SYMBOLS));
+    symbol = accel_arena_alloc(&builder->arena, sizeof(*symbol), _Alignof(struct accel_symbol));
+    if (symbol == NULL || (given.name = accel_arena_strdup(&builder->arena, name)) == NULL)
+        return no_memory(builder, error);
+    *symbol = given;
+    builder->symbols[builder->graph.symbol_count++] = symbol;
+    *out_symbol = builder->graph.symbol_count;
+    return ACCEL_OK;
+}
+
+/* Copies a value whose strings and data still are the caller's. Nothing is added when it does not check. */
+static int32_t add_value(struct accel_builder *builder, const struct accel_value *given, uint32_t *out_value,
+                         struct accel_error *error)
+{
+    struct accel_value *value;
+    int32_t code;
+    if (out_value == NULL)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": out_value is NULL",
+                                              builder->graph.name));
+    code = accel_value_check(&builder->graph, given, error);
+    if (code != ACCEL_OK)
+        return ended(builder, code);
+    if (!grow(&builder->values, builder->graph.value_count, &builder->value_room, ACCEL_GRAPH_VALUES))
+        return no_memory(builder, error);
+    builder->graph.values = (const struct accel_value *const *)builder->values;
+    value = accel_arena_alloc(&builder->arena, sizeof(*value), _Alignof(struct accel_value));
+    if (value == NULL)
+        return no_memory(builder, error);
+    *value = *given;
+    value->name = accel_arena_strdup(&builder->arena, given->name);
+    if (given->key)
+        value->key = value->name;
+    if (given->data) {
+        void *data = accel_arena_alloc(&builder->arena, given->bytes, 64);
+        if (data)
+            memcpy(data, given->data, given->bytes);
+        value->data = data;
+    }
+    if (value->name == NULL || (given->data && value->data == NULL))
+        return no_memory(builder, error);
+    builder->values[builder->graph.value_count] = value;
+    *out_value = builder->graph.value_count++;
+    return ACCEL_OK;
+}
+
+int32_t accel_builder_value(struct accel_builder *builder, uint32_t role, const char *name, uint32_t type,
+                            uint32_t rank, const struct accel_dim *dims, uint32_t *out_value, struct accel_error *error)
+{
+    struct accel_value value = {
+        .size = sizeof(value),
+        .role = role,
+        .type = type,
+        .rank = rank,
+        .name = name,
+        .key = role == ACCEL_ROLE_WEIGHT ? name : NULL,
+    };
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (role != ACCEL_ROLE_INPUT && role != ACCEL_ROLE_WEIGHT && role != ACCEL_ROLE_STATE)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                              "value \"%.200s\": only inputs, weights and states come from outside",
+                                              name ? name : "?"));
+    if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "value \"%.200s\": its rank is not 1 to %u",
+                                              name ? name : "?", ACCEL_RANK));
+    memcpy(value.dims, dims, rank * sizeof(*dims));
+    return add_value(builder, &value, out_value, error);
+}
+
+int32_t accel_builder_constant(struct accel_builder *builder, const char *name, uint32_t type, uint32_t rank,
+                               const uint64_t *dims, const void *data, uint32_t *out_value, struct accel_error *error)
+{
+    struct accel_value value = {
+        .size = sizeof(value),
+        .role = ACCEL_ROLE_CONSTANT,
+        .type = type,
+        .rank = rank,
+        .name = name,
+        .data = data,
+    };
+    struct accel_type_layout layout;
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (dims == NULL || data == NULL || rank < 1 || rank > ACCEL_RANK || !accel_type_describe(type, &layout))
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                              "constant \"%.200s\": its type, rank, dims or data are missing or wrong",
+                                              name ? name : "?"));
+    for (uint32_t i = 0; i < rank; i++)
+        value.dims[i] = accel_dim_fixed(dims[i]);
+    /* A row that is no whole number of blocks is refused by the check; only the product matters here. */
+    if (!accel_dims_product(rank, value.dims, &value.bytes) ||
+        !accel_mul_u64(value.bytes / layout.block_values, layout.block_bytes, &value.bytes))
+        return ended(builder, accel_error_set(error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
+                                              name ? name : "?"));
+    return add_value(builder, &value, out_value, error);
+}
+
+/* Copies node, inputs and attributes; they were checked by the inference. */
+static struct accel_node *copy_node(struct accel_builder *builder, const struct accel_node *given)
+{
+    struct accel_node *node = accel_arena_alloc(&builder->arena, sizeof(*node), _Alignof(struct accel_node));
+    uint32_t *lists = accel_arena_array(&builder->arena, given->input_count + 1u, sizeof(*lists));
+    void *attributes = NULL;
+    uint32_t bytes = 0;
+    if (given->attributes) {
+        memcpy(&bytes, given->attributes, sizeof(bytes));
+        attributes = accel_arena_alloc(&builder->arena, bytes, 8);
+    }
+    if (node == NULL || lists == NULL || (given->attributes && attributes == NULL))
+        return NULL;
+    *node = *given;
+    memcpy(lists, given->inputs, given->input_count * sizeof(*lists));
+    node->inputs = lists;
+    node->outputs = given->output_count ? lists + given->input_count : NULL;
+    if (attributes)
+        memcpy(attributes, given->attributes, bytes);
+    node->attributes = attributes;
+    node->name = accel_arena_strdup(&builder->arena, given->name);
+    return node->name ? node : NULL;
+}
+
+static int32_t append_node(struct accel_builder *builder, const struct accel_node *given,
+                           const struct accel_op_call *call, uint32_t *out_value, struct accel_error *error)
+{
+    struct accel_node *node;
+    if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_room, ACCEL_GRAPH_NODES))
+        return no_memory(builder, error);
+    builder->graph.nodes = (const struct accel_node *const *)builder->nodes;
+    node = copy_node(builder, given);
+    if (node == NULL)
+        return no_memory(builder, error);
+    *out_value = ACCEL_NO_VALUE;
+    if (node->output_count) {
+        struct accel_value value = {
+            .size = sizeof(value),
+            .role = ACCEL_ROLE_INTERMEDIATE,
+            .type = call->type,
+            .rank = call->rank,
+            .name = given->name,
+        };
+        int32_t code;
+        memcpy(value.dims, call->dims, sizeof(value.dims));
+        code = add_value(builder, &value, out_value, error);
+        if (code != ACCEL_OK)
+            return code;
+        memcpy((void *)node->outputs, out_value, sizeof(*out_value));
+    }
+    builder->nodes[builder->graph.node_count++] = node;
+    return ACCEL_OK;
+}
+
+/* `call` holds the shape that a reshape wants. */
+static int32_t add_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
+                        uint32_t input_count, const void *attributes, struct accel_op_call *call, uint32_t *out_value,
+                        struct accel_error *error)
+{
+    const struct accel_op *row = accel_op_find(op);
+    uint32_t output = 0;
+    struct accel_node node = {
+        .size = sizeof(node),
+        .op = op,
+        .minor = row ? row->since : 0,
+        .input_count = input_count,
+        .output_count = row ? row->output_count : 0,
+        .inputs = inputs,
+        .outputs = &output,
+        .attributes = attributes,
+        .name = name,
+    };
+    int32_t code = accel_name_check(name, "a node", error);
+    if (code == ACCEL_OK && out_value == NULL && node.output_count)
+        code = accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": out_value is NULL", name);
+    if (code == ACCEL_OK)
+        code = accel_op_infer(&builder->graph, &node, call, error);
+    if (code != ACCEL_OK)
+        return ended(builder, code);
+    return append_node(builder, &node, call, out_value ? out_value : &output, error);
+}
+
+int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
+                           uint32_t input_count, const void *attributes, uint32_t *out_value, struct accel_error *error)
+{
+    struct accel_op_call call = {0};
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (op == ACCEL_OP_RESHAPE)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                              "node \"%.200s\": a reshape is made with accel_builder_reshape",
+                                              name ? name : "?"));
+    return add_node(builder, op, name, inputs, input_count, attributes, &call, out_value, error);
+}
+
+int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
+                              const struct accel_dim *dims, uint32_t *out_value, struct accel_error *error)
+{
+    struct accel_op_call call = {.rank = rank};
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
+        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
+                                              name ? name : "?", ACCEL_RANK));
+    memcpy(call.dims, dims, rank * sizeof(*dims));
+    return add_node(builder, ACCEL_OP_RESHAPE, name, &input, 1, NULL, &call, out_value, error);
+}
+
+int32_t accel_builder_output(struct accel_builder *builder, uint32_t value, const char *name, struct accel_error *error)
+{
+    struct accel_value *chosen;
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (value >= builder->graph.value_count || builder->values[value]->role != ACCEL_ROLE_INTERMEDIATE)
+        return ended(builder,
+                     accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": value %" PRIu32 " is no intermediate",
+                                     builder->graph.name, value));
+    chosen = builder->values[value];
+    if (name) {
+        code = accel_name_check(name, "an output", error);
+        if (code != ACCEL_OK)
+            return ended(builder, code);
+        name = accel_arena_strdup(&builder->arena, name);
+        if (name == NULL)
+            return no_memory(builder, error);
+        chosen->name = name;
+    }
+    chosen->role = ACCEL_ROLE_OUTPUT;
+    return ACCEL_OK;
+}
+
+int32_t accel_builder_finish(struct accel_builder *builder, const struct accel_graph **out_graph,
+                             struct accel_error *error)
+{
+    int32_t code;
+    if (out_graph == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_builder_finish: out_graph is NULL");
+    *out_graph = NULL;
+    code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = accel_graph_verify(&builder->graph, error);
+    if (code != ACCEL_OK)
+        return ended(builder, code);
+    builder->finished = 1;
+    *out_graph = &builder->graph;
+    return ACCEL_OK;
+}

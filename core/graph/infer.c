@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/graph/infer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/base/checked.h"
+#include "core/graph/dim.h"
+
+/* ---- attributes ---- */
+
+int32_t accel_check_matmul(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_matmul *at = call->attributes;
+    if (at->function >= ACCEL_FN_END)
+        return accel_op_refuse(call, error, "attribute function is unknown");
+    if (at->rounding != ACCEL_F32 && at->rounding != ACCEL_F16 && at->rounding != ACCEL_BF16 &&
+        at->rounding != ACCEL_Q8_0)
+        return accel_op_refuse(call, error, "attribute rounding is none of f32, f16, bf16, q8_0");
+    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+}
+
+int32_t accel_check_norm(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_norm *at = call->attributes;
+    if (!isfinite(at->epsilon) || at->epsilon < 0.0f)
+        return accel_op_refuse(call, error, "attribute epsilon is negative or not finite");
+    return ACCEL_OK;
+}
+
+int32_t accel_check_rotary(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_rotary *at = call->attributes;
+    if (at->pairing > ACCEL_PAIR_NEIGHBOURS)
+        return accel_op_refuse(call, error, "attribute pairing is unknown");
+    if (!isfinite(at->scale))
+        return accel_op_refuse(call, error, "attribute scale is not finite");
+    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+}
+
+int32_t accel_check_attention(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_attention *at = call->attributes;
+    if (at->kv_heads == 0 || at->page == 0)
+        return accel_op_refuse(call, error, "attribute kv_heads or page is 0");
+    if (at->causal > 1)
+        return accel_op_refuse(call, error, "attribute causal is neither 0 nor 1");
+    if (!isfinite(at->scale) || !isfinite(at->softcap) || at->softcap < 0.0f)
+        return accel_op_refuse(call, error, "attribute scale or softcap is negative or not finite");
+    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+}
+
+int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_activation *at = call->attributes;
+    if (at->function >= ACCEL_FN_END)
+        return accel_op_refuse(call, error, "attribute function is unknown");
+    return ACCEL_OK;
+}
+
+/* ---- shapes ---- */
+
+/* Refuses with the shapes of two inputs, the most common mistake of all. */
+static int32_t refuse_shapes(const struct accel_op_call *call, uint32_t a, uint32_t b, const char *rule,
+                             struct accel_error *error)
+{
+    const struct accel_value *x = call->inputs[a], *y = call->inputs[b];
+    char x_text[100], y_text[100];
+    return accel_error_set(error, ACCEL_E_INVALID, "node \"%.100s\" (%s): %s \"%.60s\" is %s, %s \"%.60s\" is %s; %s",
+                           call->node->name, call->op->name, call->op->slots[a].name, x->name,
+                           accel_dims_text(call->graph, x->rank, x->dims, x_text, sizeof(x_text)),
+                           call->op->slots[b].name, y->name,
+                           accel_dims_text(call->graph, y->rank, y->dims, y_text, sizeof(y_text)), rule);
+}
+
+static void output_like(struct accel_op_call *call, const struct accel_value *value)
+{
+    call->type = value->type;
+    call->rank = value->rank;
+    memset(call->dims, 0, sizeof(call->dims));
+    memcpy(call->dims, value->dims, value->rank * sizeof(call->dims[0]));
+}
+
+static const struct accel_dim *innermost(const struct accel_value *value)
+{
+    return &value->dims[value->rank - 1];
+}
+
+int32_t accel_infer_embed(struct accel_op_call *call, struct accel_error *error)
+{
+    (void)error;
+    call->type = ACCEL_F32;
+    call->rank = 2;
+    memset(call->dims, 0, sizeof(call->dims));
+    call->dims[0] = call->inputs[1]->dims[0];
+    call->dims[1] = call->inputs[0]->dims[1];
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_matmul(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *x = call->inputs[0], *weight = call->inputs[1];
+    const struct accel_value *bias = call->inputs[2], *residual = call->inputs[3];
+    if (!accel_dim_equal(innermost(x), &weight->dims[1]))
+        return refuse_shapes(call, 0, 1, "the innermost extents differ", error);
+    if (bias && !accel_dim_equal(&bias->dims[0], &weight->dims[0]))
+        return refuse_shapes(call, 2, 1, "bias wants the rows of W", error);
+    output_like(call, x);
+    call->dims[call->rank - 1] = weight->dims[0];
+    if (residual && !accel_dims_equal(residual->rank, residual->dims, call->rank, call->dims))
+        return refuse_shapes(call, 3, 0, "residual wants the shape of the output", error);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error)
+{
+    for (uint32_t i = 1; i < call->op->input_count; i++)
+        if (call->inputs[i] && !accel_dim_equal(innermost(call->inputs[0]), &call->inputs[i]->dims[0]))
+            return refuse_shapes(call, 0, i, "the innermost extents differ", error);
+    output_like(call, call->inputs[0]);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_dim *size = &call->inputs[0]->dims[2], *pairs = &call->inputs[2]->dims[0];
+    if (!accel_dim_equal(&call->inputs[0]->dims[0], &call->inputs[1]->dims[0]))
+        return refuse_shapes(call, 0, 1, "there is a position for each token", error);
+    if (!accel_dim_is_fixed(size) || !accel_dim_is_fixed(pairs) || pairs->add > size->add / 2)
+        return refuse_shapes(call, 0, 2, "heads hold two fixed elements for each frequency", error);
+    output_like(call, call->inputs[0]);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_cache_write(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *x = call->inputs[0], *state = call->inputs[2];
+    if (!accel_dim_equal(&x->dims[0], &call->inputs[1]->dims[0]))
+        return refuse_shapes(call, 0, 1, "there is a slot for each token", error);
+    if (!accel_dims_same_product(x->rank - 1, x->dims + 1, 1, &state->dims[1]))
+        return refuse_shapes(call, 0, 2, "a row of the state holds one token", error);
+    return ACCEL_OK;
+}
+
+/* The three inputs that describe sequences have to speak of the same number of them. */
+static int32_t check_sequences(const struct accel_op_call *call, struct accel_error *error)
+{
+    struct accel_dim ends;
+    if (!accel_dim_equal(&call->inputs[3]->dims[0], &call->inputs[5]->dims[0]))
+        return refuse_shapes(call, 3, 5, "both have a row for each sequence", error);
+    if (!accel_dim_plus(&call->inputs[5]->dims[0], 1, &ends) || !accel_dim_equal(&ends, &call->inputs[4]->dims[0]))
+        return refuse_shapes(call, 4, 5, "first has one more than there are sequences", error);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_attention *at = call->attributes;
+    const struct accel_value *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2];
+    uint64_t heads = q->dims[1].add, row;
+    if (!accel_dim_is_fixed(&q->dims[1]) || !accel_dim_is_fixed(&q->dims[2]) || !accel_dim_is_fixed(&k->dims[1]) ||
+        !accel_dim_is_fixed(&v->dims[1]))
+        return accel_op_refuse(call, error, "heads and sizes have to be fixed");
+    if (heads % at->kv_heads != 0)
+        return accel_op_refuse(call, error, "the heads of q are no multiple of kv_heads");
+    if (!accel_mul_u64(q->dims[2].add, at->kv_heads, &row) || row != k->dims[1].add)
+        return refuse_shapes(call, 0, 1, "a row of k holds kv_heads times the size of a head", error);
+    if (v->dims[1].add % at->kv_heads != 0 || !accel_dim_equal(&k->dims[0], &v->dims[0]))
+        return refuse_shapes(call, 1, 2, "v has the slots of k and a multiple of kv_heads in a row", error);
+    if (check_sequences(call, error) != ACCEL_OK)
+        return ACCEL_E_INVALID;
+    output_like(call, q);
+    call->dims[2] = accel_dim_fixed(v->dims[1].add / at->kv_heads);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_broadcast(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *a = call->inputs[0], *b = call->inputs[1];
+    if (b->rank > a->rank || !accel_dims_equal(b->rank, b->dims, b->rank, a->dims + (a->rank - b->rank)))
+        return refuse_shapes(call, 0, 1, "b wants the shape or the trailing extents of a", error);
+    output_like(call, a);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_same(struct accel_op_call *call, struct accel_error *error)
+{
+    (void)error;
+    output_like(call, call->inputs[0]);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_gate(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *gate = call->inputs[0], *up = call->inputs[1];
+    if (!accel_dims_equal(gate->rank, gate->dims, up->rank, up->dims))
+        return refuse_shapes(call, 0, 1, "both want the same shape", error);
+    output_like(call, gate);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_gather(struct accel_op_call *call, struct accel_error *error)
+{
+    (void)error;
+    output_like(call, call->inputs[0]);
+    call->dims[0] = call->inputs[1]->dims[0];
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_reshape(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *x = call->inputs[0];
+    char from[120], to[120];
+    if (call->rank < 1 || call->rank > ACCEL_RANK)
+        return accel_op_refuse(call, error, "the new shape has no extents or too many");
+    call->type = x->type;
+    if (accel_dims_same_product(x->rank, x->dims, call->rank, call->dims))
+        return ACCEL_OK;
+    return accel_error_set(
+        error, ACCEL_E_INVALID,
+        "node \"%.100s\" (%s): \"%.60s\" is %s, which cannot be shown to hold as many elements as %s", call->node->name,
+        call->op->name, x->name, accel_dims_text(call->graph, x->rank, x->dims, from, sizeof(from)),
+        accel_dims_text(call->graph, call->rank, call->dims, to, sizeof(to)));
+}
+
+int32_t accel_infer_argmax(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_value *x = call->inputs[0];
+    (void)error;
+    output_like(call, x);
+    call->type = ACCEL_I32;
+    if (call->rank == 1)
+        call->dims[0] = accel_dim_fixed(1);
+    else
+        memset(&call->dims[--call->rank], 0, sizeof(call->dims[0]));
+    return ACCEL_OK;
+}
