@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Profiles: strict YAML files that turn facts into typed settings, and say for each value where it comes from. This
+ * room knows neither devices nor models: it is given facts and answers settings. The language is documented in
+ * profiles/README.md, the settings in core/profile/keys.def, the facts that rules may ask for in
+ * core/profile/facts.def.
+ *
+ * Layers, weakest first: built in (keys.def) < base.yaml < the platform's file < environment (ACCEL_*) < given. Inside
+ * a layer the order of the file decides and the last match wins; every loser is kept.
+ *
+ * Ownership: a profile and a set of settings own every string that they show. Threads: a profile may be resolved from
+ * any thread once everything is added; settings are read-only. Errors: a file's text names file:line:column; unknown
+ * keys bring a suggestion.
+ */
+#ifndef ACCEL_CORE_PROFILE_PROFILE_H
+#define ACCEL_CORE_PROFILE_PROFILE_H
+
+#include <accel/error.h>
+#include <stdint.h>
+
+struct accel_profile;
+struct accel_settings;
+
+/** Something known ("driver.name" is "cpu"), or a setting that a caller gives. Sizes are facts in bytes. */
+struct accel_profile_pair {
+    const char *key;
+    const char *value;
+    const char *origin; /**< words for people: "command line --set context=2048tok"; never NULL */
+};
+
+/* Where the value of a setting comes from. */
+#define ACCEL_PROFILE_BUILTIN 0u     /**< the default of keys.def */
+#define ACCEL_PROFILE_BASE 1u        /**< base.yaml */
+#define ACCEL_PROFILE_PLATFORM 2u    /**< the file of the platform */
+#define ACCEL_PROFILE_ENVIRONMENT 3u /**< a variable ACCEL_... */
+#define ACCEL_PROFILE_GIVEN 4u       /**< the caller */
+
+/** The value of one setting. */
+struct accel_profile_setting {
+    const char *key;   /**< "kv.type.k" */
+    const char *value; /**< without its unit: "f16", "2048", "true"; sizes in bytes, durations in ms */
+    const char *unit;  /**< "tok", "bytes", "ms", or empty */
+    const char *place; /**< "/usr/share/accel/profiles/base.yaml:12", "environment ACCEL_CONTEXT", the giver's words */
+    const char *because; /**< the reason that the profile gives, or empty */
+    const char *losers;  /**< "VALUE (PLACE; BECAUSE)" of each value that was overruled, strongest first, a line each */
+    uint32_t layer;      /**< ACCEL_PROFILE_... */
+    uint32_t is_number;  /**< 1: `number` holds the value; 0: the value is a word, "auto" included */
+    int64_t number;      /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
+};
+
+/** Reads `folder`/base.yaml. The folder is copied. */
+int32_t accel_profile_create(const char *folder, struct accel_profile **out_profile, struct accel_error *error);
+
+/** Frees it. NULL is allowed. */
+void accel_profile_free(struct accel_profile *profile);
+
+/** Reads the file of a platform, `folder`/NAME.yaml, where there is one. A second call for a name does nothing. Names
+ *  are lower case letters, digits, '-' and '_', else ACCEL_E_INVALID. */
+int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
+
+/**
+ * Resolves every setting. The platform is the added one whose name is the fact "driver.name". `given` is the strongest
+ * layer, its last entry first among them. ACCEL_E_NOT_FOUND: a given key is unknown; ACCEL_E_INVALID: a value is of
+ * the wrong type, lacks its unit or is out of range; ACCEL_E_DENIED: it is locked by a weaker layer, whose file:line
+ * the text names.
+ *
+ * Keys that begin with the name of the driver and a dot are options of that driver when keys.def has none of that
+ * name: they are taken as text, for the driver to check.
+ */
+int32_t accel_profile_resolve(const struct accel_profile *profile, const struct accel_profile_pair *facts,
+                              uint32_t fact_count, const struct accel_profile_pair *given, uint32_t given_count,
+                              struct accel_settings **out_settings, struct accel_error *error);
+
+void accel_settings_free(struct accel_settings *settings);
+
+uint32_t accel_settings_count(const struct accel_settings *settings);
+
+/** The setting at `index`: those of keys.def in its order, then options of the driver. NULL past the end. */
+const struct accel_profile_setting *accel_settings_get(const struct accel_settings *settings, uint32_t index);
+
+/** The setting called `key`, or NULL. */
+const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key);
+
+/** A setting as a number. ACCEL_E_NOT_FOUND: no such key; ACCEL_E_INVALID: it is a word. */
+int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
+                              struct accel_error *error);
+
+/** The index of the first option of the driver; those before it are the settings of keys.def. */
+uint32_t accel_settings_driver_begin(const struct accel_settings *settings);
+
+#endif
