@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # libaccel-model: format, token, family, session. Append to libaccel_model_core_la_SOURCES.
 include sdk/model/format/format.mk
+include sdk/model/token/token.mk

@@ -177,7 +177,7 @@ static int32_t check(const struct accel_token_vocabulary *from, struct accel_err
 {
     int32_t code;
 
-    if (from->size < sizeof(*from) || from->flags != 0 || from->zero != 0)
+    if (from->size < sizeof(*from) || from->flags != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_token_vocabulary of %u bytes, flags %#x",
                                from->size, from->flags);
     if (from->tokens == NULL || from->token_count == 0 || from->token_count > INT32_MAX)
@@ -187,7 +187,9 @@ static int32_t check(const struct accel_token_vocabulary *from, struct accel_err
         code = check_id(from, from->eos, "eos_token_id", error);
     if (code == ACCEL_OK)
         code = check_id(from, from->unk, "unknown_token_id", error);
-    return code == ACCEL_OK ? check_id(from, from->pad, "padding_token_id", error) : code;
+    if (code == ACCEL_OK)
+        code = check_id(from, from->pad, "padding_token_id", error);
+    return code == ACCEL_OK ? check_id(from, from->eot, "eot_token_id", error) : code;
 }
 
 static int32_t fill(struct accel_tokenizer *made, const struct accel_token_vocabulary *from, struct accel_error *error)
@@ -199,6 +201,7 @@ static int32_t fill(struct accel_tokenizer *made, const struct accel_token_vocab
     made->special[ACCEL_TOKEN_EOS] = from->eos;
     made->special[ACCEL_TOKEN_UNK] = from->unk;
     made->special[ACCEL_TOKEN_PAD] = from->pad;
+    made->eot = from->eot;
     if (code == ACCEL_OK && from->chat_template.size > 0) {
         made->chat_template = token_copy(from->chat_template.data, from->chat_template.size);
         if (made->chat_template == NULL)

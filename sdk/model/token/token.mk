@@ -7,6 +7,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/bpe.c %D%/bpe.h \
 	%D%/buffer.c %D%/buffer.h \
 	%D%/decode.c %D%/decode.h \
+	%D%/from_file.c \
 	%D%/from_json.c \
 	%D%/from_vocabulary.c \
 	%D%/json_post.c \

@@ -40,6 +40,7 @@ struct accel_tokenizer *token_tokenizer_new(void)
     if (made == NULL)
         return NULL;
     token_bpe_init(&made->bpe);
+    made->eot = -1;
     made->bpe.prefix = token_copy("", 0);
     made->bpe.suffix = token_copy("", 0);
     for (size_t i = 0; i < 4; i++)
@@ -327,7 +328,7 @@ int32_t accel_tokenizer_is_end(const struct accel_tokenizer *tokenizer, int32_t 
 
     if (entry == NULL)
         return 0;
-    if (id == tokenizer->special[ACCEL_TOKEN_EOS])
+    if (id == tokenizer->special[ACCEL_TOKEN_EOS] || id == tokenizer->eot)
         return 1;
     for (size_t i = 0; (entry->flags & TOKEN_SPECIAL) != 0 && i < sizeof(end_names) / sizeof(end_names[0]); i++) {
         if (entry->size == strlen(end_names[i]) &&

@@ -21,6 +21,7 @@ struct accel_tokenizer {
     struct accel_token_list before; /* ids that ACCEL_ENCODE_ADD_SPECIAL puts in front */
     struct accel_token_list after;  /* and behind */
     int32_t special[4];             /* ACCEL_TOKEN_BOS ... or -1 */
+    int32_t eot;                    /* end of a turn, or -1 */
     char *chat_template;            /* or NULL */
 };
 

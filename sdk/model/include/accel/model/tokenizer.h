@@ -16,6 +16,7 @@
 
 #include <accel/abi.h>
 #include <accel/error.h>
+#include <accel/model/file.h>
 
 ACCEL_BEGIN_C
 
@@ -64,7 +65,7 @@ struct accel_token_vocabulary {
     int32_t add_bos;                       /**< 0, 1 or ACCEL_TOKEN_AS_KIND */
     int32_t add_eos;                       /**< 0, 1 or ACCEL_TOKEN_AS_KIND */
     int32_t add_space_prefix;              /**< 0, 1 or ACCEL_TOKEN_AS_KIND */
-    int32_t zero;                          /**< 0 */
+    int32_t eot;                           /**< end of a turn, -1 for none */
     struct accel_token_text chat_template; /**< `tokenizer.chat_template`, size 0 for none */
 };
 
@@ -90,6 +91,15 @@ ACCEL_API int32_t accel_tokenizer_create_json(const char *text, size_t size, con
 ACCEL_API int32_t accel_tokenizer_create_vocabulary(const struct accel_token_vocabulary *vocabulary, const char *name,
                                                     struct accel_tokenizer **out_tokenizer,
                                                     struct accel_error *error) ACCEL_NOEXCEPT;
+
+/**
+ * Makes the tokenizer of a model file: from the metadata of a GGUF file, else from tokenizer.json beside the tensors,
+ * with tokenizer_config.json and chat_template.jinja where they exist. The file is only read here. Errors as above, and
+ * ACCEL_E_NOT_FOUND for a model without a tokenizer.
+ */
+ACCEL_API int32_t accel_tokenizer_create_file(const struct accel_model_file *file,
+                                              struct accel_tokenizer **out_tokenizer,
+                                              struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Frees a tokenizer; NULL is allowed. No stream of it may be alive. */
 ACCEL_API void accel_tokenizer_free(struct accel_tokenizer *tokenizer) ACCEL_NOEXCEPT;
@@ -157,8 +167,9 @@ ACCEL_API int32_t accel_tokenizer_special(const struct accel_tokenizer *tokenize
 ACCEL_API int32_t accel_tokenizer_is_special(const struct accel_tokenizer *tokenizer, int32_t id) ACCEL_NOEXCEPT;
 
 /**
- * 1 if generation ends at this id: the end token of the file, or a special token that is spelt as the end of a turn is
- * in published models (`<|im_end|>`, `<|eot_id|>`, `<end_of_turn>`, `<|endoftext|>` and a few more); else 0.
+ * 1 if generation ends at this id: the end token or the end of a turn that the file names, or a special token that is
+ * spelt as the end of a turn is in published models (`<|im_end|>`, `<|eot_id|>`, `<end_of_turn>`, `<|endoftext|>` and a
+ * few more); else 0.
  */
 ACCEL_API int32_t accel_tokenizer_is_end(const struct accel_tokenizer *tokenizer, int32_t id) ACCEL_NOEXCEPT;
 
