@@ -50,25 +50,32 @@ run()
 libdir=$(dirname "$(find "$moved" -name libaccel.so)")
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
-for package in accel accel-model accel-driver; do
+for package in accel accel-model; do
     flags=$(pkg-config --define-variable=prefix="$moved" --cflags --libs $package) || fail "pkg-config $package"
     # shellcheck disable=SC2086 # flags are words
-    [ $package = accel-driver ] || {
-        "$CC" ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
-            fail "a program with the flags of $package"
-        run sample "$work/sample"
-        [ "$(cat "$work/sample.out")" = "asked for 7" ] || fail "the sample printed something else"
-    }
+    "$CC" ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
+        fail "a program with the flags of $package"
+    run sample "$work/sample"
+    [ "$(cat "$work/sample.out")" = "asked for 7" ] || fail "the sample printed something else"
 done
 drivers=$(pkg-config --define-variable=prefix="$moved" --variable=driversdir accel-driver)
+# What a vendor does: a driver of their own from the installed SDK, into the folder that pkg-config names.
+flags=$(pkg-config --define-variable=prefix="$moved" --cflags --libs accel-driver)
+# shellcheck disable=SC2086
+"$CC" ${CFLAGS:-} -shared -fPIC "$ACCEL_TEST_SRCDIR/tests/install/driver.c" -o "$work/vendor.so" $flags ||
+    fail "a driver with the flags of accel-driver"
+exports=$(nm -D --defined-only "$work/vendor.so" | sed 's/.* //' | grep -vE '^(__(asan|odr_asan|ubsan))')
+[ "$exports" = accel_driver_query ] || { echo "$exports"; fail "a vendor's driver exports the above"; }
 pkg-config --variable=abi accel-driver | grep -qE '^[0-9]+\.[0-9]+$' || fail "accel-driver.pc gives no abi"
 
 if [ -x "$moved/bin/accelctl" ]; then
     [ -f "$drivers/cpu.so" ] || fail "driversdir of accel-driver.pc, $drivers, has no cpu driver"
     cp "$ACCEL_TEST_SRCDIR/models/stories260K/stories260K-q8_0.gguf" "$work/model.gguf"
+    cp "$work/vendor.so" "$drivers/"
     run version "$moved/bin/accelctl" version
     run plugins "$moved/bin/accelctl" plugins
     grep -qF "$moved" "$work/plugins.out" || { cat "$work/plugins.out"; fail "accelctl plugins shows no driver of the moved tree"; }
+    grep -q vendor "$work/plugins.out" || { cat "$work/plugins.out"; fail "accelctl plugins does not show a vendor's driver"; }
     run devices "$moved/bin/accelctl" devices
     run story "$moved/bin/accelctl" run "$work/model.gguf" --greedy -q --prompt "Once upon a time" -n 20
     grep -q ' was a ' "$work/story.out" || { cat "$work/story.out"; fail "no story from the moved tree"; }
