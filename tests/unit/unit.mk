@@ -52,3 +52,6 @@ EXTRA_DIST += \
 	tests/fixtures/tokenizers/stories260K/tokenizer.json \
 	tests/fixtures/tokenizers/tiny-bpe/cases.json \
 	tests/fixtures/tokenizers/tiny-bpe/tokenizer.json
+unit_tests += tests/unit/format_config
+tests_unit_format_config_SOURCES = %D%/format_config.c %D%/format_support.h
+tests_unit_format_config_LDADD = $(model_test_libs) -lm

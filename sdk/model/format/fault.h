@@ -13,6 +13,9 @@
 /* No place in the file is to blame. */
 #define MODEL_NO_OFFSET UINT64_MAX
 
+/* Where the keys of a GGUF file begin: the place to name when one is missing. */
+#define MODEL_GGUF_KEYS ((uint64_t)24)
+
 /* Bytes that model_quote needs. */
 #define MODEL_QUOTE_BYTES 72
 

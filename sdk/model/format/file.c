@@ -4,7 +4,7 @@
 
 #include <accel/model/file.h>
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +17,12 @@
 #define SINGLE_NAME "model.safetensors"
 #define INDEX_NAME "model.safetensors.index.json"
 
+static bool ends_in(const char *path, const char *end)
+{
+    size_t length = strlen(path), bytes = strlen(end);
+    return length >= bytes && strcmp(path + length - bytes, end) == 0;
+}
+
 /* The content decides. Every safetensors header begins with a brace behind its length; whatever has neither mark is
  * read as the format its name claims, so that the message says what is wrong with that. */
 static int32_t choose_format(struct accel_model_file *file, struct accel_error *error)
@@ -24,13 +30,19 @@ static int32_t choose_format(struct accel_model_file *file, struct accel_error *
     const struct model_part *part = &file->parts[0];
     unsigned char head[9] = {0};
     uint64_t have = part->bytes < sizeof(head) ? part->bytes : sizeof(head);
-    size_t length = strlen(part->path);
-    bool named = length >= 5 && strcmp(part->path + length - 5, ".gguf") == 0;
     int32_t code = model_part_read(part, 0, have, head, error);
     if (code != ACCEL_OK)
         return code;
-    file->format =
-        memcmp(head, "GGUF", 4) == 0 || (named && head[8] != '{') ? ACCEL_MODEL_GGUF : ACCEL_MODEL_SAFETENSORS;
+    if (memcmp(head, "GGUF", 4) == 0)
+        file->format = ACCEL_MODEL_GGUF;
+    else if (head[8] == '{' || ends_in(part->path, ".safetensors"))
+        file->format = ACCEL_MODEL_SAFETENSORS;
+    else if (ends_in(part->path, ".gguf"))
+        file->format = ACCEL_MODEL_GGUF;
+    else
+        return model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
+                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1],
+                           head[2], head[3]);
     return ACCEL_OK;
 }
 

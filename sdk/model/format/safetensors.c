@@ -39,6 +39,9 @@ static uint64_t offset_of(const struct header *header, const char *name)
 static int32_t fault(const struct header *header, const char *name, const char *what)
 {
     char shown[MODEL_QUOTE_BYTES];
+    if (strcmp(name, METADATA_KEY) == 0)
+        return model_fault(header->error, ACCEL_E_CORRUPT, header->part->path, offset_of(header, name), "%s: %s", name,
+                           what);
     return model_fault(header->error, ACCEL_E_CORRUPT, header->part->path, offset_of(header, name), "tensor %s: %s",
                        model_quote(shown, name, strlen(name)), what);
 }
@@ -46,11 +49,13 @@ static int32_t fault(const struct header *header, const char *name, const char *
 static int32_t read_dims(const struct header *header, const json_t *list, struct accel_model_tensor *face)
 {
     size_t count = json_array_size(list);
+    char shown[MODEL_QUOTE_BYTES];
+    model_quote(shown, face->name, strlen(face->name));
     if (!json_is_array(list))
         return fault(header, face->name, "its shape is not a list");
     if (count > ACCEL_MODEL_RANK_MAX)
         return model_fault(header->error, ACCEL_E_LIMIT, header->part->path, offset_of(header, face->name),
-                           "a tensor has %zu dimensions, at most %u are read", count, ACCEL_MODEL_RANK_MAX);
+                           "tensor %s has %zu dimensions, at most %u are read", shown, count, ACCEL_MODEL_RANK_MAX);
     for (size_t i = 0; i < count; i++) {
         const json_t *dim = json_array_get(list, i);
         if (!json_is_integer(dim) || json_integer_value(dim) < 0)
@@ -67,13 +72,15 @@ static int32_t read_range(const struct header *header, const json_t *list, struc
     const json_t *begin = json_array_get(list, 0);
     const json_t *end = json_array_get(list, 1);
     uint64_t data = LENGTH_BYTES + header->length;
+    char shown[MODEL_QUOTE_BYTES];
     if (json_array_size(list) != 2 || !json_is_integer(begin) || !json_is_integer(end) || json_integer_value(begin) < 0)
         return fault(header, face->name, "its data_offsets are not two integers of 0 or more");
     if (json_integer_value(end) < json_integer_value(begin))
         return fault(header, face->name, "its data end before they begin");
     if ((uint64_t)json_integer_value(end) > header->part->bytes - data)
         return model_fault(header->error, ACCEL_E_CORRUPT, header->part->path, offset_of(header, face->name),
-                           "a tensor ends at %llu of the data, the file has %llu bytes of data",
+                           "tensor %s ends at %llu of the data, the file has %llu bytes of data",
+                           model_quote(shown, face->name, strlen(face->name)),
                            (unsigned long long)json_integer_value(end),
                            (unsigned long long)(header->part->bytes - data));
     face->offset = data + (uint64_t)json_integer_value(begin);
@@ -85,6 +92,7 @@ static int32_t read_type(const struct header *header, const json_t *value, struc
 {
     const struct model_element *element;
     const char *reason;
+    char shown[MODEL_QUOTE_BYTES];
     uint64_t bytes;
     if (!json_is_string(value))
         return fault(header, face->name, "it has no dtype");
@@ -98,7 +106,8 @@ static int32_t read_type(const struct header *header, const json_t *value, struc
     if (bytes == face->bytes)
         return ACCEL_OK;
     return model_fault(header->error, ACCEL_E_CORRUPT, header->part->path, offset_of(header, face->name),
-                       "a tensor's shape takes %llu bytes, its data_offsets give %llu", (unsigned long long)bytes,
+                       "the shape of tensor %s takes %llu bytes, its data_offsets give %llu",
+                       model_quote(shown, face->name, strlen(face->name)), (unsigned long long)bytes,
                        (unsigned long long)face->bytes);
 }
 

@@ -172,6 +172,12 @@ static int32_t place_fault(const struct accel_model_file *file, const struct acc
     return model_fault(error, code, file->parts[value->part].path, value->offset, "%s", inner->text);
 }
 
+/* The place to name for a key that is not there. */
+static uint64_t missing_at(const struct accel_model_file *file)
+{
+    return file->format == ACCEL_MODEL_GGUF ? MODEL_GGUF_KEYS : MODEL_NO_OFFSET;
+}
+
 /* The single value of a key. */
 static int32_t get_single(const struct accel_model_file *file, const char *key,
                           const struct accel_model_value **out_value, struct accel_error *error)
@@ -179,7 +185,7 @@ static int32_t get_single(const struct accel_model_file *file, const char *key,
     char shown[MODEL_QUOTE_BYTES];
     *out_value = accel_model_file_find_value(file, key);
     if (*out_value == NULL)
-        return model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET, "there is no key %s",
+        return model_fault(error, ACCEL_E_NOT_FOUND, file->path, missing_at(file), "there is no key %s",
                            model_quote(shown, key, strlen(key)));
     if ((*out_value)->list != 0)
         return model_fault(error, ACCEL_E_CORRUPT, file->parts[(*out_value)->part].path, (*out_value)->offset,
@@ -258,7 +264,7 @@ int32_t accel_model_file_get_list(const struct accel_model_file *file, const cha
     char shown[MODEL_QUOTE_BYTES];
     *out_list = NULL;
     if (value == NULL)
-        return model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET, "there is no key %s",
+        return model_fault(error, ACCEL_E_NOT_FOUND, file->path, missing_at(file), "there is no key %s",
                            model_quote(shown, key, strlen(key)));
     if (value->list == 0 || value->kind != kind) {
         struct accel_model_value wanted = {.kind = kind, .list = 1};
