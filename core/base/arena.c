@@ -47,7 +47,8 @@ static bool grow(struct accel_arena *arena, size_t bytes, size_t align)
     if (!accel_add_size(bytes, sizeof(*block) + align, &wanted))
         return false;
     block_bytes = next_block_bytes(arena, wanted);
-    if (block_bytes == 0)
+    /* Distances within one object must fit a ptrdiff_t. */
+    if (block_bytes == 0 || block_bytes > PTRDIFF_MAX)
         return false;
     block = calloc(1, block_bytes);
     if (block == NULL)

@@ -202,9 +202,12 @@ static int32_t read_caches(struct accel_topology *topology, struct accel_error *
 static int32_t read_processor_name(struct accel_topology *topology, struct accel_error *error)
 {
     hwloc_obj_t package = hwloc_get_obj_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE, 0);
-    const char *name = hwloc_obj_get_info_by_name(package ? package : hwloc_get_root_obj(topology->hwloc), "CPUModel");
+    const char *name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
     int packages = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE);
     topology->machine.packages = packages > 0 ? (uint32_t)packages : 0;
+    /* Systems of one processor, and those without packages, tell it of the machine. */
+    if (name == NULL)
+        name = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology->hwloc), "CPUModel");
     topology->machine.processor = accel_arena_strdup(&topology->arena, name ? name : "");
     return topology->machine.processor ? ACCEL_OK : topology_no_memory(error);
 }

@@ -55,3 +55,10 @@ EXTRA_DIST += \
 unit_tests += tests/unit/format_config
 tests_unit_format_config_SOURCES = %D%/format_config.c %D%/format_support.h
 tests_unit_format_config_LDADD = $(model_test_libs) -lm
+
+unit_tests += tests/unit/topology_limits tests/unit/topology_machines
+tests_unit_topology_limits_SOURCES = %D%/topology_limits.c
+tests_unit_topology_limits_LDADD = $(core_test_libs)
+tests_unit_topology_machines_SOURCES = %D%/topology_machines.c
+tests_unit_topology_machines_LDADD = $(core_test_libs)
+EXTRA_DIST += tests/topologies
