@@ -34,7 +34,7 @@ needs()
 
 for library in libaccel libaccel-model; do
     exports .libs/$library.so >"$work/list"
-    diff -u "$here/$library.symbols" "$work/list" || fail "exports of $library differ from tests/abi/$library.symbols"
+    diff -u "$here/$library.symbols" "$work/list" || fail "exports of $library differ from tests/abi/$library.symbols (if that is meant: make update-symbols)"
 done
 needs .libs/libaccel.so 'lib(hwloc|yaml-0|ltdl)\.so\.[0-9]+'
 needs .libs/libaccel-model.so 'lib(jansson|utf8proc|pcre2-8|accel)\.so\.[0-9]+'
