@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 #define BASE                                                                                                           \

@@ -2,8 +2,8 @@
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/file.h
 libaccel_model_core_la_SOURCES += \
 	%D%/checked.h \
-	%D%/config.c %D%/config.h \
-	%D%/config_gguf.c %D%/config_json.c %D%/config_rope.c %D%/config_reader.h \
+	%D%/decoder_config.c %D%/decoder_config.h \
+	%D%/decoder_config_gguf.c %D%/decoder_config_json.c %D%/decoder_config_rope.c %D%/decoder_config_reader.h \
 	%D%/container.c %D%/container.h \
 	%D%/element.c %D%/element.h \
 	%D%/fault.c %D%/fault.h \

@@ -2,14 +2,14 @@
 /* The facts of a decoder that both kinds of files give in the same way, and the checks that hold for both. */
 #include "config.h"
 
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/format/config_reader.h"
+#include "sdk/model/format/decoder_config_reader.h"
 #include "sdk/model/format/json.h"
 #include "sdk/model/format/text.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What config.c, config_json.c, config_gguf.c and config_rope.c share: one way to look a fact up under its names in
+ * What the files decoder_config*.c share: one way to look a fact up under its names in
  * either kind of file, and a table row that says where it goes and what it may be.
  */
-#ifndef ACCEL_SDK_MODEL_FORMAT_CONFIG_READER_H
-#define ACCEL_SDK_MODEL_FORMAT_CONFIG_READER_H
+#ifndef ACCEL_SDK_MODEL_FORMAT_DECODER_CONFIG_READER_H
+#define ACCEL_SDK_MODEL_FORMAT_DECODER_CONFIG_READER_H
 
 #include <jansson.h>
 
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 #include "sdk/model/format/fault.h"
 
 /* Longest key of GGUF that is built from architecture and name. */

@@ -11,8 +11,8 @@
  *
  * Ownership: the config holds its own memory; accel_decoder_config_free. Immutable once read, then for any thread.
  */
-#ifndef ACCEL_SDK_MODEL_FORMAT_CONFIG_H
-#define ACCEL_SDK_MODEL_FORMAT_CONFIG_H
+#ifndef ACCEL_SDK_MODEL_FORMAT_DECODER_CONFIG_H
+#define ACCEL_SDK_MODEL_FORMAT_DECODER_CONFIG_H
 
 #include <accel/model/file.h>
 #include <stdbool.h>

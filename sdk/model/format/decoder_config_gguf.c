@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "sdk/model/format/config_reader.h"
+#include "sdk/model/format/decoder_config_reader.h"
 
 #define TOKENS_KEY "tokenizer.ggml.tokens"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sdk/model/format/config_reader.h"
+#include "sdk/model/format/decoder_config_reader.h"
 #include "sdk/model/format/json.h"
 
 #define DEFAULT_BASE 10000.0

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sdk/model/format/config_reader.h"
+#include "sdk/model/format/decoder_config_reader.h"
 #include "sdk/model/format/json.h"
 
 #define GENERATION_NAME "generation_config.json"
