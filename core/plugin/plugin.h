@@ -11,9 +11,9 @@
  * Every file that was found becomes one record, in the order of the search. A bad file is a record, never a failure.
  * A driver that was loaded stays in the process for ever (accel_plugins_free frees the records alone).
  *
- * What a driver's probe depends on (`depends` of its note): words separated by spaces. One that begins with '/' is a
- * file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is probed anew. Any
- * other is the name of a variable of the environment, and the same holds for its value.
+ * What a driver's probe depends on (`depends` of its note): words separated by spaces. `/dev/kfd`, an absolute path, is
+ * a file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is probed anew.
+ * `$NAME` is a variable of the environment, and the same holds for its value.
  */
 #ifndef ACCEL_CORE_PLUGIN_PLUGIN_H
 #define ACCEL_CORE_PLUGIN_PLUGIN_H

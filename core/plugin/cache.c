@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file: a first line with the version, a line per result (key, code, signal, path, text, remedy, detail, with tabs
+ * between them, and control characters and '%' as %XX), a last line with the hash of all before it.
+ */
+#include "config.h"
+
+#include "core/plugin/cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/base/utf8.h"
+
+#define ROOM "plugin"
+#define FIRST_LINE "accel-plugins 1\n"
+#define FILE_LIMIT (4u << 20)
+#define FIELDS 7u
+
+static void put_escaped(struct accel_strbuf *out, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        if (*p < 0x20 || *p == 0x7f || *p == '%')
+            accel_strbuf_printf(out, "%%%02X", *p);
+        else
+            accel_strbuf_char(out, (char)*p);
+    }
+}
+
+static int hex_digit(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}
+
+/* Undoes put_escaped in place. */
+static bool unescape(char *text)
+{
+    char *to = text;
+    for (char *from = text; *from != '\0'; from++) {
+        if (*from == '%') {
+            int high = hex_digit(from[1]);
+            int low = high < 0 ? -1 : hex_digit(from[2]);
+            if (low < 0 || high + low == 0)
+                return false;
+            *to++ = (char)(high * 16 + low);
+            from += 2;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+    return accel_utf8_valid(text, (size_t)(to - text), NULL);
+}
+
+static bool parse_number(const char *text, int32_t *out_number)
+{
+    char *end = NULL;
+    long value;
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < INT32_MIN || value > INT32_MAX)
+        return false;
+    *out_number = (int32_t)value;
+    return true;
+}
+
+/* Takes one line apart, in place. */
+static bool parse_line(char *line, struct accel_cache_entry *entry)
+{
+    char *fields[FIELDS];
+    size_t count = 0;
+    for (char *field = line; field != NULL && count < FIELDS; count++) {
+        char *tab = strchr(field, '\t');
+        if (tab != NULL)
+            *tab++ = '\0';
+        fields[count] = field;
+        field = tab;
+        if (count == FIELDS - 1 && tab != NULL)
+            return false;
+    }
+    if (count != FIELDS || strlen(fields[0]) != ACCEL_HASH_TEXT - 1)
+        return false;
+    for (size_t i = 3; i < FIELDS; i++)
+        if (!unescape(fields[i]))
+            return false;
+    memcpy(entry->key, fields[0], ACCEL_HASH_TEXT);
+    entry->path = fields[3];
+    entry->text = fields[4];
+    entry->remedy = fields[5];
+    entry->detail = fields[6];
+    return parse_number(fields[1], &entry->code) && parse_number(fields[2], &entry->signal) && entry->code <= 0;
+}
+
+static void end_line(char out_line[ACCEL_HASH_TEXT + 8], const char *data, size_t bytes)
+{
+    char hash[ACCEL_HASH_TEXT];
+    accel_hash_text(accel_hash128(data, bytes, 0), hash);
+    snprintf(out_line, ACCEL_HASH_TEXT + 8, "end %s\n", hash);
+}
+
+/* Parses a whole file in place; its texts become those of the entries. */
+static bool parse(char *data, size_t bytes, struct accel_cache *cache)
+{
+    char last[ACCEL_HASH_TEXT + 8];
+    size_t first_bytes = strlen(FIRST_LINE);
+    size_t body;
+    if (memchr(data, '\0', bytes) != NULL || strncmp(data, FIRST_LINE, first_bytes) != 0)
+        return false;
+    body = bytes >= first_bytes + strlen("end \n") + ACCEL_HASH_TEXT - 1
+               ? bytes - strlen("end \n") - (ACCEL_HASH_TEXT - 1)
+               : 0;
+    end_line(last, data, body);
+    if (body == 0 || strcmp(data + body, last) != 0)
+        return false;
+    data[body] = '\0';
+    for (char *line = data + first_bytes; *line != '\0';) {
+        char *end = strchr(line, '\n');
+        if (end == NULL || cache->count == ACCEL_CACHE_ENTRIES)
+            return false;
+        *end = '\0';
+        if (!parse_line(line, &cache->entries[cache->count]))
+            return false;
+        cache->count++;
+        line = end + 1;
+    }
+    return true;
+}
+
+/* A cache that others may write could end a quarantine, or begin one. */
+static bool is_ours(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+int32_t accel_cache_read(const char *path, const struct accel_log *log, struct accel_arena *arena,
+                         struct accel_cache *cache, struct accel_error *error)
+{
+    struct accel_error own = {0};
+    char *data = NULL;
+    char *copy = NULL;
+    size_t bytes = 0;
+    int32_t code = accel_file_read(path, FILE_LIMIT, &data, &bytes, &own);
+    memset(cache, 0, sizeof(*cache));
+    if (code == ACCEL_OK) {
+        copy = accel_arena_alloc(arena, bytes + 1, 1);
+        if (copy == NULL) {
+            free(data);
+            return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory to read it", path);
+        }
+        memcpy(copy, data, bytes + 1);
+        free(data);
+        if (!is_ours(path) || !parse(copy, bytes, cache)) {
+            memset(cache, 0, sizeof(*cache));
+            accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
+                            path);
+            cache->changed = true;
+        }
+    } else if (code != ACCEL_E_NOT_FOUND) {
+        accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" ignored=\"%s\"", path, own.text);
+    }
+    return ACCEL_OK;
+}
+
+const struct accel_cache_entry *accel_cache_find(const struct accel_cache *cache, const char *key)
+{
+    for (uint32_t i = 0; i < cache->count; i++)
+        if (strcmp(cache->entries[i].key, key) == 0)
+            return &cache->entries[i];
+    return NULL;
+}
+
+void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry)
+{
+    uint32_t place = 0;
+    while (place < cache->count && strcmp(cache->entries[place].path, entry->path) != 0)
+        place++;
+    /* New results go to the end, so the first one is the oldest. */
+    if (place == cache->count && cache->count == ACCEL_CACHE_ENTRIES)
+        place = 0;
+    if (place < cache->count) {
+        memmove(&cache->entries[place], &cache->entries[place + 1],
+                (cache->count - place - 1) * sizeof(cache->entries[0]));
+        cache->count--;
+    }
+    cache->entries[cache->count++] = *entry;
+    cache->changed = true;
+}
+
+static int32_t write_file(const struct accel_cache *cache, const char *path, struct accel_error *error)
+{
+    char last[ACCEL_HASH_TEXT + 8];
+    struct accel_strbuf out = {0};
+    int32_t code;
+    accel_strbuf_text(&out, FIRST_LINE);
+    for (uint32_t i = 0; i < cache->count; i++) {
+        const struct accel_cache_entry *entry = &cache->entries[i];
+        const char *texts[] = {entry->path, entry->text, entry->remedy, entry->detail};
+        accel_strbuf_printf(&out, "%s\t%d\t%d", entry->key, entry->code, entry->signal);
+        for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
+            accel_strbuf_char(&out, '\t');
+            put_escaped(&out, texts[j]);
+        }
+        accel_strbuf_char(&out, '\n');
+    }
+    end_line(last, accel_strbuf_get(&out), out.length);
+    accel_strbuf_text(&out, last);
+    code = out.failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory")
+                      : accel_file_write(path, out.text, out.length, 0600, error);
+    accel_strbuf_free(&out);
+    return code;
+}
+
+void accel_cache_write(struct accel_cache *cache, const char *path, const struct accel_log *log)
+{
+    struct accel_error error = {0};
+    char *folder;
+    int32_t code;
+    if (!cache->changed)
+        return;
+    folder = strdup(path);
+    if (folder == NULL)
+        return;
+    if (strrchr(folder, '/') != NULL)
+        *strrchr(folder, '/') = '\0';
+    code = accel_file_make_folders(folder, 0700, &error);
+    if (code == ACCEL_OK)
+        code = write_file(cache, path, &error);
+    if (code != ACCEL_OK)
+        accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" unwritten=\"%s\"", path, error.text);
+    cache->changed = code != ACCEL_OK;
+    free(folder);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/strbuf.h"
+#include "core/plugin/cache.h"
+
+/* The state of a file or device node: whether it is there, which one it is, and what we may do with it. The time of the
+ * last change is left out for device nodes, where every use may change it. */
+static void put_file(struct accel_strbuf *text, const char *path)
+{
+    struct stat facts;
+    accel_strbuf_printf(text, "file %s ", path);
+    if (stat(path, &facts) != 0) {
+        accel_strbuf_text(text, "missing\n");
+        return;
+    }
+    accel_strbuf_printf(text, "%o %u %u %llu %llu %llu %d%d", (unsigned)facts.st_mode, (unsigned)facts.st_uid,
+                        (unsigned)facts.st_gid, (unsigned long long)facts.st_dev, (unsigned long long)facts.st_ino,
+                        (unsigned long long)facts.st_rdev, access(path, R_OK), access(path, W_OK));
+    if (!S_ISCHR(facts.st_mode) && !S_ISBLK(facts.st_mode))
+        accel_strbuf_printf(text, " %lld.%09ld", (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+    accel_strbuf_char(text, '\n');
+}
+
+static void put_variable(struct accel_strbuf *text, const char *name)
+{
+    const char *value = accel_env_get(name, NULL);
+    accel_strbuf_printf(text, "variable %s %s\n", name, value ? value : "");
+}
+
+static void put_depends(struct accel_strbuf *text, const char *depends)
+{
+    while (*depends != '\0') {
+        size_t bytes = strcspn(depends, " ");
+        char word[256];
+        if (bytes > 0 && bytes < sizeof(word)) {
+            memcpy(word, depends, bytes);
+            word[bytes] = '\0';
+            if (word[0] == '$')
+                put_variable(text, word + 1);
+            else
+                put_file(text, word);
+        }
+        depends += bytes + strspn(depends + bytes, " ");
+    }
+}
+
+/* What identifies hardware. Limits of the moment (memory, threads) are no reason to probe anew. */
+static void put_hardware(struct accel_strbuf *text, const struct accel_hardware *hardware)
+{
+    accel_strbuf_printf(text, "hardware %u %x:%x:%x.%x %x:%x %s\n", hardware->kind, hardware->domain, hardware->bus,
+                        hardware->slot, hardware->function, hardware->vendor, hardware->device, hardware->compatible);
+}
+
+int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH_TEXT],
+                        struct accel_error *error)
+{
+    const struct stat *file = subject->file;
+    struct accel_strbuf text = {0};
+    bool failed;
+    accel_strbuf_printf(&text, "accel %s abi %u.%u ms %u\n", PACKAGE_VERSION, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
+                        subject->milliseconds);
+    accel_strbuf_printf(&text, "driver %s %s %llu %llu %lld %lld.%09ld\n", subject->path, subject->build_id,
+                        (unsigned long long)file->st_dev, (unsigned long long)file->st_ino, (long long)file->st_size,
+                        (long long)file->st_mtim.tv_sec, file->st_mtim.tv_nsec);
+    /* Which libraries a driver gets: installing one changes the first, and may mend a driver. */
+    put_file(&text, "/etc/ld.so.cache");
+    put_variable(&text, "LD_LIBRARY_PATH");
+    put_variable(&text, "LD_PRELOAD");
+    put_depends(&text, subject->depends);
+    for (uint32_t i = 0; i < subject->hardware_count; i++)
+        put_hardware(&text, subject->hardware[i]);
+    failed = text.failed;
+    if (!failed)
+        accel_hash_text(accel_hash128(text.text, text.length, 0), out_key);
+    accel_strbuf_free(&text);
+    return failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for the key of %s", subject->path) : ACCEL_OK;
+}

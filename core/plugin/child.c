@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linux: memfd for the input, so that writing it neither blocks nor signals; pidfd to wait for the end beside the
+ * pipes. */
+#include "config.h"
+
+#include "core/plugin/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+
+extern char **environ;
+
+/* How long a killed child may take to vanish before it is left alone: one that hangs in a device driver of the kernel
+ * cannot be killed. */
+#define GRACE_NS 1000000000u
+/* How often the end is asked for where the kernel has no pidfd. */
+#define SLICE_MS 5
+/* The child has input, output, error and answer. */
+#define FIRST_FREE 4
+
+enum { STREAM_OUTPUT, STREAM_COMPLAINTS, STREAM_ANSWER, STREAM_COUNT };
+
+/* Descriptors of one run; -1 where closed. */
+struct pipes {
+    int input;
+    int ours[STREAM_COUNT];
+    int theirs[STREAM_COUNT];
+    int process; /* pidfd */
+};
+
+static int32_t fail_system(struct accel_error *error, const char *what, int system_error)
+{
+    return accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: error %d", what,
+                           system_error);
+}
+
+static void close_one(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Moves a descriptor past the four that the child will have, so that making those overwrites none of ours. */
+static int move_up(int fd)
+{
+    int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (fd >= 0)
+        close(fd);
+    return moved;
+}
+
+static int make_input(const void *data, size_t bytes)
+{
+    int fd = move_up(memfd_create("accel-probe-input", MFD_CLOEXEC));
+    size_t done = 0;
+    while (fd >= 0 && done < bytes) {
+        ssize_t wrote = write(fd, (const char *)data + done, bytes - done);
+        if (wrote < 0 && errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+        if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static int32_t open_pipes(const struct accel_child_job *job, struct pipes *pipes, struct accel_error *error)
+{
+    pipes->input = make_input(job->input, job->input_bytes);
+    if (pipes->input < 0)
+        return fail_system(error, "input", errno);
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        int ends[2] = {-1, -1};
+        if (pipe2(ends, O_CLOEXEC) != 0)
+            return fail_system(error, "pipe", errno);
+        pipes->ours[i] = move_up(ends[0]);
+        pipes->theirs[i] = move_up(ends[1]);
+        /* Only our end: it is read until nothing is left, which must not block. */
+        if (pipes->ours[i] < 0 || pipes->theirs[i] < 0 || fcntl(pipes->ours[i], F_SETFL, O_NONBLOCK) != 0)
+            return fail_system(error, "pipe", errno);
+    }
+    return ACCEL_OK;
+}
+
+static void close_pipes(struct pipes *pipes)
+{
+    close_one(&pipes->input);
+    close_one(&pipes->process);
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        close_one(&pipes->ours[i]);
+        close_one(&pipes->theirs[i]);
+    }
+}
+
+/* A group of its own, no signal blocked, every signal as the system has it. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    int failure;
+    sigemptyset(&none);
+    sigfillset(&all);
+    failure = posix_spawnattr_setsigmask(attributes, &none);
+    if (failure == 0)
+        failure = posix_spawnattr_setsigdefault(attributes, &all);
+    if (failure == 0)
+        failure = posix_spawnattr_setpgroup(attributes, 0);
+    if (failure == 0)
+        failure = posix_spawnattr_setflags(attributes,
+                                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    return failure;
+}
+
+static int set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes)
+{
+    int failure = posix_spawn_file_actions_adddup2(actions, pipes->input, 0);
+    for (int i = 0; i < STREAM_COUNT && failure == 0; i++)
+        failure = posix_spawn_file_actions_adddup2(actions, pipes->theirs[i], i + 1);
+    return failure;
+}
+
+static int32_t start(const struct accel_child_job *job, struct pipes *pipes, pid_t *out_process,
+                     struct accel_error *error)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failure = posix_spawn_file_actions_init(&actions);
+    if (failure != 0)
+        return fail_system(error, job->program, failure);
+    failure = posix_spawnattr_init(&attributes);
+    if (failure == 0) {
+        failure = set_attributes(&attributes);
+        if (failure == 0)
+            failure = set_actions(&actions, pipes);
+        if (failure == 0)
+            failure = posix_spawn(out_process, job->program, &actions, &attributes, job->arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    if (failure != 0)
+        return fail_system(error, job->program, failure);
+    close_one(&pipes->input);
+    for (int i = 0; i < STREAM_COUNT; i++)
+        close_one(&pipes->theirs[i]);
+    pipes->process = (int)syscall(SYS_pidfd_open, *out_process, 0);
+    return ACCEL_OK;
+}
+
+/* Keeps the last bytes. */
+static void keep_tail(struct accel_child_stream *stream, const char *data, size_t bytes)
+{
+    stream->total += bytes;
+    if (bytes >= ACCEL_CHILD_TAIL) {
+        memcpy(stream->data, data + bytes - ACCEL_CHILD_TAIL, ACCEL_CHILD_TAIL);
+        stream->bytes = ACCEL_CHILD_TAIL;
+    } else {
+        size_t keep = stream->bytes < ACCEL_CHILD_TAIL - bytes ? stream->bytes : ACCEL_CHILD_TAIL - bytes;
+        memmove(stream->data, stream->data + stream->bytes - keep, keep);
+        memcpy(stream->data + keep, data, bytes);
+        stream->bytes = keep + bytes;
+    }
+    stream->data[stream->bytes] = '\0';
+}
+
+static void keep(struct accel_child_end *end, int which, const char *data, size_t bytes)
+{
+    if (which == STREAM_OUTPUT) {
+        keep_tail(&end->output, data, bytes);
+    } else if (which == STREAM_COMPLAINTS) {
+        keep_tail(&end->complaints, data, bytes);
+    } else if (bytes > sizeof(end->answer) - end->answer_bytes) {
+        end->too_much = true;
+    } else {
+        memcpy(end->answer + end->answer_bytes, data, bytes);
+        end->answer_bytes += bytes;
+    }
+}
+
+/* Reads what is there now, 1 MiB at most, so that a child that never stops writing cannot hold us. */
+static void drain(struct pipes *pipes, int which, struct accel_child_end *end)
+{
+    char chunk[4096];
+    for (int i = 0; i < 256 && pipes->ours[which] >= 0; i++) {
+        ssize_t got = read(pipes->ours[which], chunk, sizeof(chunk));
+        if (got > 0)
+            keep(end, which, chunk, (size_t)got);
+        else if (got < 0 && errno == EINTR)
+            continue;
+        else if (got < 0 && errno == EAGAIN)
+            return;
+        else
+            close_one(&pipes->ours[which]);
+    }
+}
+
+/* True when the child has ended. It stays a zombie, so that its number and its group's cannot be taken by others. */
+static bool has_ended(pid_t process, struct accel_child_end *end)
+{
+    siginfo_t facts;
+    int result;
+    memset(&facts, 0, sizeof(facts));
+    do
+        result = waitid(P_PID, (id_t)process, &facts, WEXITED | WNOHANG | WNOWAIT);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        end->lost = true;
+    return result != 0 || facts.si_pid != 0;
+}
+
+/* Waits for something to read or for the end, until `deadline`. */
+static bool wait_for_end(struct pipes *pipes, pid_t process, uint64_t deadline, struct accel_child_end *end)
+{
+    for (;;) {
+        struct pollfd list[STREAM_COUNT + 1];
+        uint64_t now = accel_clock_ns();
+        int rest = now >= deadline ? 0 : (int)((deadline - now) / 1000000u) + 1;
+        for (int i = 0; i < STREAM_COUNT; i++)
+            list[i] = (struct pollfd){pipes->ours[i], POLLIN, 0};
+        list[STREAM_COUNT] = (struct pollfd){pipes->process, POLLIN, 0};
+        if (pipes->process < 0 && rest > SLICE_MS)
+            rest = SLICE_MS;
+        poll(list, STREAM_COUNT + 1, rest);
+        for (int i = 0; i < STREAM_COUNT; i++)
+            drain(pipes, i, end);
+        if (has_ended(process, end)) {
+            for (int i = 0; i < STREAM_COUNT; i++)
+                drain(pipes, i, end);
+            return true;
+        }
+        if (now >= deadline)
+            return false;
+    }
+}
+
+/* Takes the status of a child that has ended. */
+static void reap(pid_t process, struct accel_child_end *end)
+{
+    int status = 0;
+    pid_t got;
+    do
+        got = waitpid(process, &status, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != process) {
+        end->lost = true;
+        return;
+    }
+    if (WIFSIGNALED(status))
+        end->signal = WTERMSIG(status);
+    else
+        end->status = WEXITSTATUS(status);
+}
+
+int32_t accel_child_run(const struct accel_child_job *job, struct accel_child_end *out_end, struct accel_error *error)
+{
+    struct pipes pipes = {-1, {-1, -1, -1}, {-1, -1, -1}, -1};
+    uint64_t began = accel_clock_ns();
+    pid_t process = -1;
+    bool ended;
+    int32_t code;
+    memset(out_end, 0, offsetof(struct accel_child_end, answer));
+    code = open_pipes(job, &pipes, error);
+    if (code == ACCEL_OK)
+        code = start(job, &pipes, &process, error);
+    if (code != ACCEL_OK) {
+        close_pipes(&pipes);
+        return code;
+    }
+    ended = wait_for_end(&pipes, process, began + (uint64_t)job->milliseconds * 1000000u, out_end);
+    out_end->timed_out = !ended;
+    /* Once the child is reaped by somebody else its number may be another one's. */
+    if (!out_end->lost)
+        kill(-process, SIGKILL);
+    if (!ended)
+        ended = wait_for_end(&pipes, process, accel_clock_ns() + GRACE_NS, out_end);
+    if (ended && !out_end->lost)
+        reap(process, out_end);
+    out_end->nanoseconds = accel_clock_ns() - began;
+    close_pipes(&pipes);
+    return ACCEL_OK;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the text of a driver's note: lines key=value, in any order, each key once. Unknown keys are left alone, so
+ * that later drivers can say more. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+#include "core/plugin/gate.h"
+
+#define NAME_BYTES 32u
+
+enum key_type { KEY_NUMBER, KEY_TEXT };
+
+struct key {
+    const char *name;
+    enum key_type type;
+    size_t place; /* in struct accel_plugin_note */
+    bool required;
+};
+
+#define PLACE(member) offsetof(struct accel_plugin_note, member)
+
+static const struct key keys[] = {
+    {"abi_major", KEY_NUMBER, PLACE(abi_major), true},
+    {"abi_minor", KEY_NUMBER, PLACE(abi_minor), true},
+    {"abi_lowest", KEY_NUMBER, PLACE(abi_lowest), true},
+    {"name", KEY_TEXT, PLACE(name), true},
+    {"version", KEY_TEXT, PLACE(version), true},
+    {"licence", KEY_TEXT, PLACE(licence), false},
+    {"isa", KEY_TEXT, PLACE(isa), false},
+    {"libraries", KEY_TEXT, PLACE(libraries), false},
+    {"depends", KEY_TEXT, PLACE(depends), false},
+    {"effects", KEY_TEXT, PLACE(effects), false},
+    {"isolate", KEY_TEXT, PLACE(isolate), false},
+};
+
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+static int32_t malformed(struct accel_error *error, const char *file, unsigned line, const char *what)
+{
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: line %u %s", file, line, what);
+}
+
+static bool parse_number(const char *text, size_t bytes, uint32_t *out_number)
+{
+    uint32_t number = 0;
+    if (bytes == 0 || bytes > 6)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        number = number * 10 + (uint32_t)(text[i] - '0');
+    }
+    *out_number = number;
+    return true;
+}
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+/* A name is part of device names such as "cpu:cpu0" and of file names. */
+static bool is_name(const char *text)
+{
+    size_t bytes = strlen(text);
+    if (bytes == 0 || bytes > NAME_BYTES || text[0] < 'a' || text[0] > 'z')
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        if (!is_name_byte(text[i]))
+            return false;
+    return true;
+}
+
+/* Absolute paths and $VARIABLES, separated by spaces. */
+static bool is_depends(const char *text)
+{
+    while (*text != '\0') {
+        size_t bytes = strcspn(text, " ");
+        if (bytes > 0 && text[0] != '/' && (text[0] != '$' || bytes == 1 || memchr(text, '=', bytes) != NULL))
+            return false;
+        text += bytes + strspn(text + bytes, " ");
+    }
+    return true;
+}
+
+static int32_t take_line(const char *file, unsigned line, const char *text, size_t bytes, struct accel_arena *arena,
+                         struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
+{
+    const char *equals = memchr(text, '=', bytes);
+    size_t key_bytes = equals ? (size_t)(equals - text) : 0;
+    size_t value_bytes = equals ? bytes - key_bytes - 1 : 0;
+    if (key_bytes == 0)
+        return malformed(error, file, line, "is not key=value");
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        void *place = (char *)note + keys[i].place;
+        if (strlen(keys[i].name) != key_bytes || memcmp(keys[i].name, text, key_bytes) != 0)
+            continue;
+        if (*seen & 1u << i)
+            return malformed(error, file, line, "repeats a key");
+        *seen |= 1u << i;
+        if (keys[i].type == KEY_NUMBER)
+            return parse_number(equals + 1, value_bytes, place)
+                       ? ACCEL_OK
+                       : malformed(error, file, line, "has no number of up to 6 digits");
+        *(const char **)place = accel_arena_strndup(arena, equals + 1, value_bytes);
+        if (*(const char **)place == NULL)
+            return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);
+    }
+    return ACCEL_OK;
+}
+
+static int32_t take_lines(const char *file, const char *text, size_t bytes, struct accel_arena *arena,
+                          struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
+{
+    unsigned line = 1;
+    for (size_t place = 0; place < bytes; line++) {
+        const char *end = memchr(text + place, '\n', bytes - place);
+        size_t length = end ? (size_t)(end - text) - place : 0;
+        int32_t code;
+        if (end == NULL)
+            return malformed(error, file, line, "does not end in a newline");
+        for (size_t i = 0; i < length; i++)
+            if ((unsigned char)text[place + i] < 0x20 || text[place + i] == 0x7f)
+                return malformed(error, file, line, "has a control character");
+        code = take_line(file, line, text + place, length, arena, note, seen, error);
+        if (code != ACCEL_OK)
+            return code;
+        place += length + 1;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t check_values(const char *file, const struct accel_plugin_note *note, uint32_t seen,
+                            struct accel_error *error)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (keys[i].required && (seen & 1u << i) == 0)
+            return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: the key %s is missing", file,
+                                   keys[i].name);
+    if (!is_name(note->name))
+        return accel_error_set(error, ACCEL_E_CORRUPT,
+                               "%s: malformed note: name \"%.64s\" is not a lower-case word of up to %u bytes", file,
+                               note->name, NAME_BYTES);
+    if (strcmp(note->isolate, "none") != 0 && strcmp(note->isolate, "compile") != 0 &&
+        strcmp(note->isolate, "device") != 0)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: isolate \"%.64s\" is not known", file,
+                               note->isolate);
+    if (!is_depends(note->depends))
+        return accel_error_set(error, ACCEL_E_CORRUPT,
+                               "%s: malformed note: depends \"%.128s\" has a word that is no /path and no $VARIABLE",
+                               file, note->depends);
+    if (note->abi_lowest > note->abi_minor)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: abi_lowest %u is above abi_minor %u", file,
+                               note->abi_lowest, note->abi_minor);
+    return ACCEL_OK;
+}
+
+int32_t accel_note_parse(const char *file, const char *text, size_t bytes, struct accel_arena *arena,
+                         const struct accel_plugin_note **out_note, struct accel_error *error)
+{
+    struct accel_plugin_note *note;
+    uint32_t seen = 0;
+    size_t bad = 0;
+    int32_t code;
+    *out_note = NULL;
+    if (bytes > ACCEL_NOTE_TEXT)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: %zu bytes, more than %u", file, bytes,
+                               ACCEL_NOTE_TEXT);
+    if (!accel_utf8_valid(text, bytes, &bad))
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: no UTF-8 at byte %zu", file, bad);
+    note = accel_arena_alloc(arena, sizeof(*note), _Alignof(struct accel_plugin_note));
+    if (note == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);
+    note->name = note->version = note->licence = note->isa = "";
+    note->libraries = note->depends = note->effects = "";
+    note->isolate = "none";
+    code = take_lines(file, text, bytes, arena, note, &seen, error);
+    if (code == ACCEL_OK)
+        code = check_values(file, note, seen, error);
+    if (code == ACCEL_OK)
+        *out_note = note;
+    return code;
+}

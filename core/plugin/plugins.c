@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way of a file from candidate to driver: trust, gate, shadow, cache or probe, load. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/env.h"
+#include "core/base/file.h"
+#include "core/base/paths.h"
+#include "core/plugin/cache.h"
+#include "core/plugin/gate.h"
+#include "core/plugin/load.h"
+#include "core/plugin/plugin.h"
+#include "core/plugin/probe.h"
+#include "core/plugin/search.h"
+#include "core/plugin/trust.h"
+
+#define ROOM "plugin"
+#define CACHE_FILE "plugins.cache"
+
+/* One file. The public record comes first. */
+struct record {
+    struct accel_plugin plugin;
+    struct stat file; /* its identity, when it could be looked at */
+    bool looked_at;
+};
+
+struct accel_plugins {
+    struct accel_arena arena;
+    struct record *records;
+    uint32_t count;
+};
+
+/* One discovery. */
+struct discovery {
+    const struct accel_plugins_options *options;
+    struct accel_plugins *plugins;
+    struct accel_trust trust;
+    struct accel_cache *cache; /* NULL: none is used */
+    char *cache_file;
+    char *program; /* accel-probe */
+    uint32_t milliseconds;
+    struct accel_error *error;
+};
+
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the records of plugins");
+}
+
+/* ---- records ---- */
+
+/* "accel-cpu" of "/usr/lib/accel/drivers-0/accel-cpu.so". */
+static const char *file_name(struct accel_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t bytes = strlen(name);
+    if (bytes > 3 && strcmp(name + bytes - 3, ".so") == 0)
+        bytes -= 3;
+    return accel_arena_strndup(arena, name, bytes);
+}
+
+/* A string of a record; without memory it is empty, since a reader must never meet NULL. */
+static const char *keep_text(struct accel_plugins *plugins, const char *text)
+{
+    const char *copy = *text ? accel_arena_strdup(&plugins->arena, text) : "";
+    return copy ? copy : "";
+}
+
+static void refuse(struct accel_plugins *plugins, struct record *record, const struct accel_error *why)
+{
+    struct accel_plugin_info *info = &record->plugin.info;
+    info->state = ACCEL_PLUGIN_REFUSED;
+    info->code = why->code;
+    info->text = keep_text(plugins, why->text);
+    info->remedy = keep_text(plugins, why->remedy);
+    record->plugin.driver = NULL;
+}
+
+static struct record *add_record(struct discovery *discovery, const char *path)
+{
+    struct accel_plugins *plugins = discovery->plugins;
+    struct record *record = &plugins->records[plugins->count];
+    struct accel_plugin_info *info = &record->plugin.info;
+    memset(record, 0, sizeof(*record));
+    info->size = sizeof(*info);
+    info->state = ACCEL_PLUGIN_REFUSED;
+    info->path = accel_arena_strdup(&plugins->arena, path);
+    info->name = file_name(&plugins->arena, path);
+    info->version = info->licence = info->text = info->remedy = info->detail = info->build_id = "";
+    if (info->path == NULL || info->name == NULL) {
+        no_memory(discovery->error);
+        return NULL;
+    }
+    plugins->count++;
+    return record;
+}
+
+/* ---- trust and gate ---- */
+
+static bool is_known_file(const struct accel_plugins *plugins, const struct stat *file)
+{
+    for (uint32_t i = 0; i < plugins->count; i++) {
+        const struct record *record = &plugins->records[i];
+        if (record->looked_at && record->file.st_dev == file->st_dev && record->file.st_ino == file->st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Opens the file, makes sure that it is the one that was trusted, and lets the gate read it. */
+static int32_t pass_gate(struct discovery *discovery, struct record *record, struct accel_error *verdict)
+{
+    struct accel_plugin_info *info = &record->plugin.info;
+    struct accel_elf_source source = {strrchr(info->path, '/') + 1, NULL, 0, -1};
+    struct accel_gate gate = {NULL, ""};
+    struct stat now;
+    int32_t code;
+    source.fd = open(info->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (source.fd < 0 || fstat(source.fd, &now) != 0) {
+        code = accel_error_set(verdict, accel_file_code(errno), "%s: cannot be opened: error %d", info->path, errno);
+    } else if (now.st_dev != record->file.st_dev || now.st_ino != record->file.st_ino) {
+        code = accel_error_set(verdict, ACCEL_E_DENIED, "%s: not trusted: it was replaced meanwhile", info->path);
+    } else {
+        record->file = now;
+        source.bytes = (uint64_t)now.st_size;
+        code = accel_gate_check(&source, &discovery->plugins->arena, &gate, verdict);
+    }
+    if (source.fd >= 0)
+        close(source.fd);
+    info->build_id = gate.build_id;
+    record->plugin.note = gate.note;
+    if (gate.note != NULL) {
+        info->name = gate.note->name;
+        info->version = gate.note->version;
+        info->licence = gate.note->licence;
+        info->abi_major = gate.note->abi_major;
+        info->abi_minor = gate.note->abi_minor;
+    }
+    return code;
+}
+
+static const struct record *find_loaded(const struct accel_plugins *plugins, const char *name)
+{
+    for (uint32_t i = 0; i < plugins->count; i++) {
+        const struct record *record = &plugins->records[i];
+        if (record->plugin.info.state == ACCEL_PLUGIN_LOADED && strcmp(record->plugin.info.name, name) == 0)
+            return record;
+    }
+    return NULL;
+}
+
+/* ---- cache and probe ---- */
+
+static int32_t probe(struct discovery *discovery, struct record *record, const char *key, struct accel_error *verdict)
+{
+    struct accel_plugin_info *info = &record->plugin.info;
+    struct accel_probe_job job = {.program = discovery->program,
+                                  .path = info->path,
+                                  .effects = record->plugin.note->effects,
+                                  .milliseconds = discovery->milliseconds,
+                                  .hardware = discovery->options->hardware,
+                                  .hardware_count = discovery->options->hardware_count};
+    struct accel_probe_result result;
+    int32_t code = accel_probe_run(&job, &discovery->plugins->arena, &result, discovery->error);
+    if (code != ACCEL_OK)
+        return accel_error_set(verdict, code, "%s: no memory to probe it", info->path);
+    info->signal = result.signal;
+    info->detail = result.detail;
+    info->probe_nanoseconds = result.nanoseconds;
+    if (discovery->cache != NULL && result.lasting) {
+        struct accel_cache_entry entry = {.code = result.code,
+                                          .signal = result.signal,
+                                          .path = info->path,
+                                          .text = result.text,
+                                          .remedy = result.remedy,
+                                          .detail = result.detail};
+        memcpy(entry.key, key, sizeof(entry.key));
+        accel_cache_put(discovery->cache, &entry);
+    }
+    if (result.code != ACCEL_OK) {
+        accel_error_set(verdict, result.code, "%s", result.text);
+        accel_error_remedy(verdict, "%s", result.remedy);
+    }
+    return result.code;
+}
+
+static int32_t recall(struct record *record, const struct accel_cache_entry *entry, struct accel_error *verdict)
+{
+    struct accel_plugin_info *info = &record->plugin.info;
+    info->from_cache = 1;
+    info->signal = entry->signal;
+    info->detail = entry->detail;
+    if (entry->code != ACCEL_OK) {
+        accel_error_set(verdict, entry->code, "%s", entry->text);
+        accel_error_remedy(verdict, "%s", entry->remedy);
+    }
+    return entry->code;
+}
+
+/* Finds out, by an earlier probe or by one now, whether the file is safe to load. */
+static int32_t ask_probe(struct discovery *discovery, struct record *record, struct accel_error *verdict)
+{
+    const struct accel_plugins_options *options = discovery->options;
+    const struct accel_cache_entry *known = NULL;
+    char key[ACCEL_HASH_TEXT] = "";
+    if (discovery->cache != NULL) {
+        struct accel_cache_subject subject = {.path = record->plugin.info.path,
+                                              .file = &record->file,
+                                              .build_id = record->plugin.info.build_id,
+                                              .depends = record->plugin.note->depends,
+                                              .hardware = options->hardware,
+                                              .hardware_count = options->hardware_count,
+                                              .milliseconds = discovery->milliseconds};
+        int32_t code = accel_cache_key(&subject, key, verdict);
+        if (code != ACCEL_OK)
+            return code;
+        known = accel_cache_find(discovery->cache, key);
+    }
+    if (known != NULL)
+        return recall(record, known, verdict);
+    if (options->flags & ACCEL_CONTEXT_NO_PROBE)
+        return ACCEL_OK;
+    return probe(discovery, record, key, verdict);
+}
+
+/* ---- the way of one file ---- */
+
+static int32_t load(struct discovery *discovery, struct record *record, struct accel_error *verdict)
+{
+    struct accel_plugin *plugin = &record->plugin;
+    accel_driver_query_function query = NULL;
+    int32_t code = accel_load_open(plugin->info.path, &query, verdict);
+    if (code == ACCEL_OK)
+        code = accel_load_query(plugin->info.path, query, plugin->note, &discovery->plugins->arena, &plugin->driver,
+                                verdict);
+    if (code == ACCEL_OK)
+        plugin->info.state = ACCEL_PLUGIN_LOADED;
+    return code;
+}
+
+static int32_t examine(struct discovery *discovery, struct record *record, struct accel_error *verdict)
+{
+    struct accel_plugin_info *info = &record->plugin.info;
+    const struct record *earlier;
+    int32_t code = pass_gate(discovery, record, verdict);
+    if (code != ACCEL_OK)
+        return code;
+    earlier = find_loaded(discovery->plugins, info->name);
+    if (earlier != NULL) {
+        info->state = ACCEL_PLUGIN_SHADOWED;
+        accel_error_set(verdict, ACCEL_E_BUSY, "the driver \"%s\" was found before in %s", info->name,
+                        earlier->plugin.info.path);
+        info->text = keep_text(discovery->plugins, verdict->text);
+        return ACCEL_OK;
+    }
+    code = ask_probe(discovery, record, verdict);
+    return code == ACCEL_OK ? load(discovery, record, verdict) : code;
+}
+
+/* Makes the record of a candidate. Fails for lack of memory alone. */
+static int32_t take_candidate(struct discovery *discovery, const struct accel_candidate *candidate)
+{
+    struct accel_plugins *plugins = discovery->plugins;
+    struct accel_error verdict = {0};
+    struct record *record;
+    struct stat file;
+    char *path = NULL;
+    int32_t code = accel_trust_check(&discovery->trust, candidate->path, &path, &file, &verdict);
+    /* The same file on two ways is one plugin. */
+    if (code == ACCEL_OK && is_known_file(plugins, &file)) {
+        free(path);
+        return ACCEL_OK;
+    }
+    record = add_record(discovery, path ? path : candidate->path);
+    free(path);
+    if (record == NULL)
+        return ACCEL_E_MEMORY;
+    if (code == ACCEL_OK) {
+        record->file = file;
+        record->looked_at = true;
+        code = examine(discovery, record, &verdict);
+    }
+    if (code != ACCEL_OK) {
+        verdict.code = code;
+        refuse(plugins, record, &verdict);
+    }
+    accel_log_write(discovery->options->log, code == ACCEL_OK ? ACCEL_LEVEL_INFO : ACCEL_LEVEL_WARN, ROOM,
+                    "file=\"%s\" place=%s name=%s state=%u from_cache=%u text=\"%s\"", record->plugin.info.path,
+                    candidate->place, record->plugin.info.name, record->plugin.info.state,
+                    record->plugin.info.from_cache, record->plugin.info.text);
+    return code == ACCEL_E_MEMORY ? accel_error_set(discovery->error, code, "%s", verdict.text) : ACCEL_OK;
+}
+
+/* ---- the whole ---- */
+
+static int32_t find_program(struct discovery *discovery)
+{
+    const char *given = discovery->options->probe_path;
+    char *folder = NULL;
+    int32_t code;
+    if (given == NULL)
+        given = accel_env_get("ACCEL_PROBE", NULL);
+    if (given != NULL) {
+        discovery->program = strdup(given);
+    } else {
+        code = accel_paths_libexec(&folder, discovery->error);
+        if (code != ACCEL_OK)
+            return code;
+        discovery->program = accel_file_join(folder, "accel-probe");
+        free(folder);
+    }
+    return discovery->program ? ACCEL_OK : no_memory(discovery->error);
+}
+
+static int32_t open_cache(struct discovery *discovery)
+{
+    const struct accel_plugins_options *options = discovery->options;
+    struct accel_error why = {0};
+    char *folder = NULL;
+    int32_t code = ACCEL_OK;
+    if (options->flags & ACCEL_CONTEXT_NO_CACHE)
+        return ACCEL_OK;
+    if (options->cache_path != NULL)
+        folder = strdup(options->cache_path);
+    else
+        code = accel_file_user_cache(&folder, &why);
+    if (code != ACCEL_OK && code != ACCEL_E_MEMORY) {
+        accel_log_write(options->log, ACCEL_LEVEL_INFO, ROOM, "cache=none because=\"%s\"", why.text);
+        return ACCEL_OK;
+    }
+    discovery->cache_file = folder ? accel_file_join(folder, CACHE_FILE) : NULL;
+    free(folder);
+    if (discovery->cache_file == NULL)
+        return no_memory(discovery->error);
+    discovery->cache = calloc(1, sizeof(*discovery->cache));
+    if (discovery->cache == NULL)
+        return no_memory(discovery->error);
+    return accel_cache_read(discovery->cache_file, options->log, &discovery->plugins->arena, discovery->cache,
+                            discovery->error);
+}
+
+static int32_t take_all(struct discovery *discovery)
+{
+    struct accel_plugins *plugins = discovery->plugins;
+    struct accel_candidates candidates;
+    struct accel_search_places places;
+    int32_t code =
+        accel_search_places(discovery->options->driver_path, discovery->options->log, &places, discovery->error);
+    if (code == ACCEL_OK)
+        code = accel_search_run(&places, discovery->options->log, &plugins->arena, &candidates, discovery->error);
+    accel_search_places_free(&places);
+    if (code != ACCEL_OK)
+        return code;
+    plugins->records = accel_arena_array(&plugins->arena, candidates.count + 1u, sizeof(*plugins->records));
+    if (plugins->records == NULL)
+        return no_memory(discovery->error);
+    for (uint32_t i = 0; i < candidates.count && code == ACCEL_OK; i++)
+        code = take_candidate(discovery, &candidates.list[i]);
+    return code;
+}
+
+int32_t accel_plugins_discover(const struct accel_plugins_options *options, struct accel_plugins **out_plugins,
+                               struct accel_error *error)
+{
+    struct discovery discovery = {.options = options,
+                                  .trust = {(uint32_t)geteuid(), accel_env_is_elevated()},
+                                  .milliseconds = options->probe_milliseconds,
+                                  .error = error};
+    int32_t code;
+    *out_plugins = NULL;
+    if (discovery.milliseconds == 0)
+        discovery.milliseconds = ACCEL_PLUGIN_PROBE_MILLISECONDS;
+    discovery.plugins = calloc(1, sizeof(*discovery.plugins));
+    if (discovery.plugins == NULL)
+        return no_memory(error);
+    code = find_program(&discovery);
+    if (code == ACCEL_OK)
+        code = open_cache(&discovery);
+    if (code == ACCEL_OK)
+        code = take_all(&discovery);
+    if (code == ACCEL_OK && discovery.cache != NULL)
+        accel_cache_write(discovery.cache, discovery.cache_file, options->log);
+    if (code == ACCEL_OK)
+        *out_plugins = discovery.plugins;
+    else
+        accel_plugins_free(discovery.plugins);
+    free(discovery.cache);
+    free(discovery.cache_file);
+    free(discovery.program);
+    return code;
+}
+
+void accel_plugins_free(struct accel_plugins *plugins)
+{
+    if (plugins == NULL)
+        return;
+    accel_arena_free(&plugins->arena);
+    free(plugins);
+}
+
+uint32_t accel_plugins_count(const struct accel_plugins *plugins)
+{
+    return plugins->count;
+}
+
+struct accel_plugin *accel_plugins_get(const struct accel_plugins *plugins, uint32_t index)
+{
+    return index < plugins->count ? &plugins->records[index].plugin : NULL;
+}
+
+void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const struct accel_error *why)
+{
+    if (index < plugins->count)
+        refuse(plugins, &plugins->records[index], why);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/plugin/probe.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/strbuf.h"
+#include "core/base/utf8.h"
+#include "core/plugin/child.h"
+#include "core/plugin/wire.h"
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+    {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"},   {SIGKILL, "SIGKILL"},
+    {SIGTERM, "SIGTERM"}, {SIGPIPE, "SIGPIPE"}, {SIGXCPU, "SIGXCPU"}, {SIGALRM, "SIGALRM"},
+};
+
+static const char *signal_name(int number)
+{
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return "a signal";
+}
+
+/* True when `word` is one of the words of `list`. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t bytes = strlen(word);
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') && (at[bytes] == ' ' || at[bytes] == '\0'))
+            return true;
+    return false;
+}
+
+/* The text of a stream, in place: every line fit for a terminal, no empty lines at the end. */
+static const char *clean(struct accel_child_stream *stream, struct accel_arena *arena)
+{
+    char *line = stream->data;
+    while (stream->bytes > 0 && strchr("\r\n \t", stream->data[stream->bytes - 1]) != NULL)
+        stream->data[--stream->bytes] = '\0';
+    for (size_t i = 0; i < stream->bytes; i++)
+        if (stream->data[i] == '\0')
+            stream->data[i] = '?';
+    for (;;) {
+        char *end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        accel_utf8_one_line(line);
+        if (end == NULL)
+            break;
+        *end = '\n';
+        line = end + 1;
+    }
+    return accel_arena_strdup(arena, stream->data);
+}
+
+/* Decides what the end of a child means. The first of several faults counts, the hardest first. */
+static void judge(const struct accel_probe_job *job, struct accel_child_end *end, struct accel_arena *arena,
+                  struct accel_error *verdict, bool *out_lasting)
+{
+    struct accel_error bad = {0};
+    struct accel_wire_answer answer;
+    int32_t code = accel_wire_read(end->answer, end->answer_bytes, arena, &answer, &bad);
+    const char *stage = answer.done ? "exit" : answer.stage;
+    bool began = *answer.stage != '\0';
+    *out_lasting = began;
+    if (code == ACCEL_E_MEMORY) {
+        *verdict = bad;
+    } else if (!began) {
+        /* Not a word from the driver: the program that should try it is not what it should be. */
+        accel_error_set(verdict, ACCEL_E_INTERNAL, "%s: no probe: %s ended before it began (status %d, signal %d)%s%s",
+                        job->path, job->program, end->status, end->signal, *bad.text ? ": " : "", bad.text);
+        accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
+    } else if (end->timed_out) {
+        accel_error_set(verdict, ACCEL_E_TIMEOUT, "hangs in %s: its probe was ended after %u ms", stage,
+                        job->milliseconds);
+    } else if (end->signal != 0) {
+        accel_error_set(verdict, ACCEL_E_INTERNAL, "crashes in %s: its probe ended with %s (signal %d)", stage,
+                        signal_name(end->signal), end->signal);
+    } else if (code != ACCEL_OK || end->too_much) {
+        accel_error_set(verdict, ACCEL_E_CORRUPT, "its probe gave a malformed answer in %s: %s", stage,
+                        end->too_much ? "too long" : bad.text);
+    } else if (answer.failed) {
+        accel_error_set(verdict, answer.code, "%s", answer.text);
+        accel_error_remedy(verdict, "%s", answer.remedy);
+        verdict->native = answer.native;
+    } else if (!answer.done || (end->status != 0 && !end->lost)) {
+        accel_error_set(verdict, ACCEL_E_INTERNAL, "ends the process in %s, with the exit status %d", stage,
+                        end->status);
+    } else if (end->output.total > 0 && !has_word(job->effects, "prints")) {
+        accel_error_set(verdict, ACCEL_E_INVALID, "writes to standard output (%llu bytes): \"%.160s\"",
+                        (unsigned long long)end->output.total, clean(&end->output, arena));
+        accel_error_remedy(verdict, "a driver whose vendor's library prints says effects=prints in its note");
+    }
+}
+
+/* The hardware as the child reads it. */
+static void put_hardware(const struct accel_probe_job *job, struct accel_strbuf *out)
+{
+    for (uint32_t i = 0; i < job->hardware_count; i++)
+        accel_wire_put_hardware(out, job->hardware[i]);
+}
+
+static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena, struct accel_child_end *end,
+                   struct accel_error *verdict, bool *out_lasting)
+{
+    char *arguments[] = {(char *)job->program, (char *)job->path, NULL};
+    struct accel_strbuf input = {0};
+    struct accel_child_job child = {job->program, arguments, NULL, 0, job->milliseconds};
+    int32_t code;
+    put_hardware(job, &input);
+    child.input = accel_strbuf_get(&input);
+    child.input_bytes = input.length;
+    *out_lasting = false;
+    code = accel_child_run(&child, end, verdict);
+    if (code == ACCEL_OK)
+        judge(job, end, arena, verdict, out_lasting);
+    else
+        accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
+    accel_strbuf_free(&input);
+    return verdict->code;
+}
+
+int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *arena,
+                        struct accel_probe_result *out_result, struct accel_error *error)
+{
+    struct accel_error verdict = {0};
+    struct accel_child_end *end = calloc(1, sizeof(*end));
+    memset(out_result, 0, sizeof(*out_result));
+    if (end == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a probe");
+    out_result->code = run(job, arena, end, &verdict, &out_result->lasting);
+    out_result->signal = end->signal;
+    out_result->nanoseconds = end->nanoseconds;
+    out_result->detail = clean(&end->complaints, arena);
+    out_result->text = accel_arena_strdup(arena, verdict.text);
+    out_result->remedy = accel_arena_strdup(arena, verdict.remedy);
+    free(end);
+    if (out_result->detail == NULL || out_result->text == NULL || out_result->remedy == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the result of a probe");
+    /* Killed for the deadline: the signal was ours. */
+    if (out_result->code == ACCEL_E_TIMEOUT)
+        out_result->signal = 0;
+    return ACCEL_OK;
+}

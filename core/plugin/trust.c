@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/plugin/trust.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+
+int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, const struct stat *facts, bool is_file,
+                          struct accel_error *error)
+{
+    bool is_sticky_folder = !is_file && (facts->st_mode & S_ISVTX) != 0;
+    if (is_file ? !S_ISREG(facts->st_mode) : !S_ISDIR(facts->st_mode))
+        return accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: not a %s", path,
+                               is_file ? "regular file" : "folder");
+    if (facts->st_uid != 0 && (trust->elevated || facts->st_uid != trust->user)) {
+        if (trust->elevated)
+            accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: owned by user %u, not by root", path,
+                            (unsigned)facts->st_uid);
+        else
+            accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: owned by user %u, neither root nor user %u", path,
+                            (unsigned)facts->st_uid, (unsigned)trust->user);
+        accel_error_remedy(error, "chown %u '%s'", trust->elevated ? 0u : (unsigned)trust->user, path);
+        return ACCEL_E_DENIED;
+    }
+    if ((facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_folder) {
+        accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: %s may write it (mode %04o)", path,
+                        facts->st_mode & S_IWOTH ? "everybody" : "its group", (unsigned)(facts->st_mode & 07777));
+        accel_error_remedy(error, "chmod go-w '%s'", path);
+        return ACCEL_E_DENIED;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t look(const char *path, struct stat *facts, struct accel_error *error)
+{
+    int32_t code;
+    if (lstat(path, facts) == 0)
+        return ACCEL_OK;
+    code = accel_file_code(errno);
+    return accel_error_set(error, code, "%s: cannot be looked at: error %d of the system", path, errno);
+}
+
+/* Looks at every folder of `path`, from the root down, and then at the file. Cuts `path` and mends it again. */
+static int32_t walk(const struct accel_trust *trust, char *path, struct stat *facts, struct accel_error *error)
+{
+    int32_t code = look("/", facts, error);
+    if (code == ACCEL_OK)
+        code = accel_trust_entry(trust, "/", facts, false, error);
+    for (char *slash = strchr(path + 1, '/'); slash != NULL && code == ACCEL_OK; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        code = look(path, facts, error);
+        if (code == ACCEL_OK)
+            code = accel_trust_entry(trust, path, facts, false, error);
+        *slash = '/';
+    }
+    if (code == ACCEL_OK)
+        code = look(path, facts, error);
+    if (code == ACCEL_OK)
+        code = accel_trust_entry(trust, path, facts, true, error);
+    return code;
+}
+
+int32_t accel_trust_check(const struct accel_trust *trust, const char *path, char **out_path, struct stat *out_facts,
+                          struct accel_error *error)
+{
+    *out_path = realpath(path, NULL);
+    if (*out_path == NULL)
+        return accel_error_set(error, accel_file_code(errno), "%s: cannot be resolved: %s", path,
+                               errno == ENOENT  ? "it names nothing"
+                               : errno == ELOOP ? "too many symbolic links"
+                                                : "the system refuses");
+    return walk(trust, *out_path, out_facts, error);
+}

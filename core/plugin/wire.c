@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/plugin/wire.h"
+
+#include <string.h>
+
+#include "core/base/utf8.h"
+
+/* Numbers of one piece of hardware, followed by its texts: name, compatible, cpu_set, files. */
+struct hardware_numbers {
+    uint32_t kind, domain, bus, slot, function, vendor, device, device_class;
+    int32_t numa_node;
+    uint32_t file_count, threads, zero;
+    uint64_t memory;
+};
+
+struct version_numbers {
+    uint32_t protocol, abi_major, abi_minor;
+};
+
+struct failed_numbers {
+    int32_t code, native;
+};
+
+/* A record that is being read. */
+struct reader {
+    const char *data;
+    size_t bytes;
+    size_t place;
+};
+
+void accel_wire_put(struct accel_strbuf *out, uint32_t tag, const void *data, size_t bytes)
+{
+    struct accel_wire_head head = {tag, (uint32_t)bytes};
+    accel_strbuf_append(out, (const char *)&head, sizeof(head));
+    accel_strbuf_append(out, data, bytes);
+}
+
+void accel_wire_put_version(struct accel_strbuf *out)
+{
+    struct version_numbers numbers = {ACCEL_WIRE_PROTOCOL, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR};
+    accel_wire_put(out, ACCEL_WIRE_VERSION, &numbers, sizeof(numbers));
+}
+
+void accel_wire_put_stage(struct accel_strbuf *out, const char *stage)
+{
+    accel_wire_put(out, ACCEL_WIRE_STAGE, stage, strlen(stage) + 1);
+}
+
+void accel_wire_put_failed(struct accel_strbuf *out, const struct accel_error *error)
+{
+    struct failed_numbers numbers = {error->code, error->native};
+    struct accel_strbuf body = {0};
+    /* The driver wrote these arrays, perhaps without an end. */
+    size_t text = strnlen(error->text, sizeof(error->text) - 1);
+    size_t remedy = strnlen(error->remedy, sizeof(error->remedy) - 1);
+    accel_strbuf_append(&body, (const char *)&numbers, sizeof(numbers));
+    accel_strbuf_append(&body, error->text, text);
+    accel_strbuf_char(&body, '\0');
+    accel_strbuf_append(&body, error->remedy, remedy);
+    accel_strbuf_char(&body, '\0');
+    accel_wire_put(out, ACCEL_WIRE_FAILED, accel_strbuf_get(&body), body.length);
+    accel_strbuf_free(&body);
+}
+
+void accel_wire_put_done(struct accel_strbuf *out, uint32_t devices)
+{
+    accel_wire_put(out, ACCEL_WIRE_DONE, &devices, sizeof(devices));
+}
+
+static void put_text(struct accel_strbuf *out, const char *text)
+{
+    accel_strbuf_append(out, text, strlen(text) + 1);
+}
+
+void accel_wire_put_hardware(struct accel_strbuf *out, const struct accel_hardware *hardware)
+{
+    struct hardware_numbers numbers = {hardware->kind,       hardware->domain,       hardware->bus,
+                                       hardware->slot,       hardware->function,     hardware->vendor,
+                                       hardware->device,     hardware->device_class, hardware->numa_node,
+                                       hardware->file_count, hardware->threads,      0,
+                                       hardware->memory};
+    struct accel_strbuf body = {0};
+    accel_strbuf_init(&body, ACCEL_WIRE_BYTES);
+    accel_strbuf_append(&body, (const char *)&numbers, sizeof(numbers));
+    put_text(&body, hardware->name);
+    put_text(&body, hardware->compatible);
+    put_text(&body, hardware->cpu_set);
+    for (uint32_t i = 0; i < hardware->file_count; i++)
+        put_text(&body, hardware->files[i]);
+    if (!body.failed)
+        accel_wire_put(out, ACCEL_WIRE_HARDWARE, body.text, body.length);
+    accel_strbuf_free(&body);
+}
+
+/* Takes the head of the next record. */
+static int32_t next_record(struct reader *all, uint32_t *out_tag, struct reader *out_record, struct accel_error *error)
+{
+    struct accel_wire_head head;
+    if (all->bytes - all->place < sizeof(head))
+        return accel_error_set(error, ACCEL_E_CORRUPT, "a record without its head at byte %zu", all->place);
+    memcpy(&head, all->data + all->place, sizeof(head));
+    all->place += sizeof(head);
+    if (head.bytes > ACCEL_WIRE_BYTES || head.bytes > all->bytes - all->place)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "a record of %u bytes at byte %zu", head.bytes, all->place);
+    *out_record = (struct reader){all->data + all->place, head.bytes, 0};
+    *out_tag = head.tag;
+    all->place += head.bytes;
+    return ACCEL_OK;
+}
+
+static bool take_numbers(struct reader *record, void *out_numbers, size_t bytes)
+{
+    if (record->bytes - record->place < bytes)
+        return false;
+    memcpy(out_numbers, record->data + record->place, bytes);
+    record->place += bytes;
+    return true;
+}
+
+/* A text of the record in the arena, made fit for one line; NULL where it has no end, or without memory. */
+static const char *take_text(struct reader *record, struct accel_arena *arena)
+{
+    const char *from = record->data + record->place;
+    size_t rest = record->bytes - record->place;
+    size_t bytes = strnlen(from, rest);
+    char *text;
+    if (bytes == rest)
+        return NULL;
+    record->place += bytes + 1;
+    text = accel_arena_strndup(arena, from, bytes);
+    if (text != NULL)
+        accel_utf8_one_line(text);
+    return text;
+}
+
+static bool take_failed(struct reader *record, struct accel_arena *arena, struct accel_wire_answer *answer)
+{
+    struct failed_numbers numbers;
+    const char *text, *remedy;
+    if (!take_numbers(record, &numbers, sizeof(numbers)))
+        return false;
+    text = take_text(record, arena);
+    remedy = text ? take_text(record, arena) : NULL;
+    if (remedy == NULL || numbers.code >= 0)
+        return false;
+    answer->failed = true;
+    answer->code = numbers.code;
+    answer->native = numbers.native;
+    answer->text = text;
+    answer->remedy = remedy;
+    return true;
+}
+
+static bool take_record(uint32_t tag, struct reader *record, struct accel_arena *arena,
+                        struct accel_wire_answer *answer)
+{
+    switch (tag) {
+    case ACCEL_WIRE_STAGE: {
+        const char *stage = take_text(record, arena);
+        if (stage == NULL)
+            return false;
+        answer->stage = stage;
+        return true;
+    }
+    case ACCEL_WIRE_FAILED:
+        return take_failed(record, arena, answer);
+    case ACCEL_WIRE_DONE:
+        answer->done = take_numbers(record, &answer->devices, sizeof(answer->devices));
+        return answer->done;
+    default:
+        return false;
+    }
+}
+
+int32_t accel_wire_read(const char *data, size_t bytes, struct accel_arena *arena, struct accel_wire_answer *out_answer,
+                        struct accel_error *error)
+{
+    struct reader all = {data, bytes, 0};
+    struct version_numbers version;
+    bool first = true;
+    memset(out_answer, 0, sizeof(*out_answer));
+    out_answer->stage = out_answer->text = out_answer->remedy = "";
+    for (; all.place < bytes; first = false) {
+        struct reader record;
+        uint32_t tag = 0;
+        int32_t code = next_record(&all, &tag, &record, error);
+        if (code != ACCEL_OK)
+            return code;
+        if (!first) {
+            if (!take_record(tag, &record, arena, out_answer))
+                return accel_error_set(error, ACCEL_E_CORRUPT, "a malformed record (tag %u)", tag);
+            continue;
+        }
+        if (tag != ACCEL_WIRE_VERSION || !take_numbers(&record, &version, sizeof(version)))
+            return accel_error_set(error, ACCEL_E_CORRUPT, "no version at the beginning");
+        if (version.protocol != ACCEL_WIRE_PROTOCOL || version.abi_major != ACCEL_ABI_MAJOR ||
+            version.abi_minor != ACCEL_ABI_MINOR)
+            return accel_error_set(error, ACCEL_E_ABI, "protocol %u and ABI %u.%u instead of %u and %u.%u",
+                                   version.protocol, version.abi_major, version.abi_minor, ACCEL_WIRE_PROTOCOL,
+                                   ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    }
+    return ACCEL_OK;
+}
+
+static struct accel_hardware *take_hardware(struct reader *record, struct accel_arena *arena)
+{
+    struct hardware_numbers numbers;
+    struct accel_hardware *hardware = accel_arena_array(arena, 1, sizeof(*hardware));
+    const char **files;
+    /* Each file takes a byte at least, which bounds the array before it is made. */
+    if (hardware == NULL || !take_numbers(record, &numbers, sizeof(numbers)) || numbers.file_count > record->bytes)
+        return NULL;
+    files = accel_arena_array(arena, numbers.file_count + 1u, sizeof(*files));
+    if (files == NULL)
+        return NULL;
+    *hardware = (struct accel_hardware){.size = sizeof(*hardware),
+                                        .kind = numbers.kind,
+                                        .domain = numbers.domain,
+                                        .bus = numbers.bus,
+                                        .slot = numbers.slot,
+                                        .function = numbers.function,
+                                        .vendor = numbers.vendor,
+                                        .device = numbers.device,
+                                        .device_class = numbers.device_class,
+                                        .numa_node = numbers.numa_node,
+                                        .files = files,
+                                        .file_count = numbers.file_count,
+                                        .threads = numbers.threads,
+                                        .memory = numbers.memory};
+    hardware->name = take_text(record, arena);
+    hardware->compatible = hardware->name ? take_text(record, arena) : NULL;
+    hardware->cpu_set = hardware->compatible ? take_text(record, arena) : NULL;
+    if (hardware->cpu_set == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < numbers.file_count; i++) {
+        files[i] = take_text(record, arena);
+        if (files[i] == NULL)
+            return NULL;
+    }
+    return hardware;
+}
+
+int32_t accel_wire_read_hardware(const char *data, size_t bytes, struct accel_arena *arena,
+                                 const struct accel_hardware *const **out_list, uint32_t *out_count,
+                                 struct accel_error *error)
+{
+    struct reader all = {data, bytes, 0};
+    /* No record is shorter than its head and numbers. */
+    size_t most = bytes / (sizeof(struct accel_wire_head) + sizeof(struct hardware_numbers)) + 1;
+    const struct accel_hardware **list = accel_arena_array(arena, most, sizeof(*list));
+    uint32_t count = 0;
+    *out_list = list;
+    *out_count = 0;
+    if (list == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the hardware");
+    while (all.place < bytes) {
+        struct reader record;
+        uint32_t tag = 0;
+        int32_t code = next_record(&all, &tag, &record, error);
+        if (code != ACCEL_OK)
+            return code;
+        list[count] = tag == ACCEL_WIRE_HARDWARE ? take_hardware(&record, arena) : NULL;
+        if (list[count] == NULL)
+            return accel_error_set(error, ACCEL_E_CORRUPT, "a malformed piece of hardware (%u)", count);
+        count++;
+    }
+    *out_count = count;
+    return ACCEL_OK;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accel-probe: tries one driver file out, so that what it does wrong ends this process and not the one that asked. Run
+ * by libaccel, which has checked the file before; the hardware comes on standard input, the answer goes to descriptor
+ * 3 (core/plugin/wire.h). The exit status is 0 unless the driver decides otherwise.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/strbuf.h"
+#include "core/plugin/intake.h"
+#include "core/plugin/load.h"
+#include "core/plugin/wire.h"
+
+#define INPUT_LIMIT (4u << 20)
+
+/* Everything of one probe. The sink comes first, so that a pointer to it is one to the probe. */
+struct probe {
+    struct accel_device_sink sink;
+    struct accel_host host;
+    struct accel_arena arena;
+    const struct accel_hardware *const *hardware;
+    uint32_t hardware_count;
+    uint32_t devices;
+    int32_t fault; /* first fault of a record that the driver gave, or ACCEL_OK */
+    struct accel_error error;
+};
+
+/* ---- the answer ---- */
+
+static void send_answer(struct accel_strbuf *record)
+{
+    const char *data = accel_strbuf_get(record);
+    size_t done = 0;
+    while (done < record->length) {
+        ssize_t wrote = write(ACCEL_WIRE_DESCRIPTOR, data + done, record->length - done);
+        if (wrote <= 0)
+            break;
+        done += (size_t)wrote;
+    }
+    accel_strbuf_free(record);
+}
+
+static void say_stage(const char *stage)
+{
+    struct accel_strbuf record = {0};
+    accel_wire_put_stage(&record, stage);
+    send_answer(&record);
+}
+
+/* ---- the smallest host ---- */
+
+static int32_t ACCEL_CALL host_log(const struct accel_host *host, uint32_t level, const char *text)
+{
+    (void)host;
+    fprintf(stderr, "log level=%u %s\n", level, text ? text : "");
+    return ACCEL_OK;
+}
+
+static int32_t ACCEL_CALL host_allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes,
+                                        uint64_t alignment, void **out_memory, struct accel_error *error)
+{
+    (void)host;
+    *out_memory = NULL;
+    if (bytes == 0 || bytes > SIZE_MAX / 2 || alignment == 0 || (alignment & (alignment - 1)) != 0 ||
+        memory_class == 0 || memory_class >= ACCEL_MEMORY_END)
+        return accel_error_set(error, ACCEL_E_INVALID, "allocate: bad class, size or alignment");
+    if (alignment < sizeof(void *))
+        alignment = sizeof(void *);
+    if (posix_memalign(out_memory, (size_t)alignment, (size_t)bytes) != 0) {
+        *out_memory = NULL;
+        return accel_error_set(error, ACCEL_E_MEMORY, "allocate: no memory");
+    }
+    memset(*out_memory, 0, (size_t)bytes);
+    return ACCEL_OK;
+}
+
+static int32_t ACCEL_CALL host_release(const struct accel_host *host, void *memory)
+{
+    (void)host;
+    free(memory);
+    return ACCEL_OK;
+}
+
+static int32_t ACCEL_CALL host_clock(const struct accel_host *host, uint64_t *out_nanoseconds)
+{
+    (void)host;
+    *out_nanoseconds = accel_clock_ns();
+    return ACCEL_OK;
+}
+
+/* ---- what the driver finds ---- */
+
+static int32_t ACCEL_CALL sink_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                                      struct accel_error *error)
+{
+    struct probe *probe = (struct probe *)sink;
+    int32_t code = accel_intake_facts(facts, probe->hardware_count, &probe->error);
+    if (code != ACCEL_OK && probe->fault == ACCEL_OK)
+        probe->fault = code;
+    probe->devices++;
+    return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", probe->error.text);
+}
+
+static int32_t check_verdict(const struct probe *probe, int32_t hardware, int32_t code, const char *text,
+                             const char *remedy, struct accel_error *error)
+{
+    int32_t result = accel_intake_text(text, "the text of a verdict", error);
+    if (result == ACCEL_OK && remedy != NULL)
+        result = accel_intake_text(remedy, "the remedy of a verdict", error);
+    if (result == ACCEL_OK && (hardware < -1 || (hardware >= 0 && (uint32_t)hardware >= probe->hardware_count)))
+        result = accel_error_set(error, ACCEL_E_INVALID, "bad facts: a verdict on hardware %d, which is not there",
+                                 hardware);
+    if (result == ACCEL_OK && code >= 0)
+        result = accel_error_set(error, ACCEL_E_INVALID, "bad facts: a verdict with the code %d", code);
+    return result;
+}
+
+static int32_t ACCEL_CALL sink_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code,
+                                       const char *text, const char *remedy, struct accel_error *error)
+{
+    struct probe *probe = (struct probe *)sink;
+    int32_t result = check_verdict(probe, hardware, code, text, remedy, &probe->error);
+    if (result != ACCEL_OK && probe->fault == ACCEL_OK)
+        probe->fault = result;
+    return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", probe->error.text);
+}
+
+/* ---- the stages ---- */
+
+/* A driver that says no politely (no device, no vendor library, no permission) is safe to load, and says it again to
+ * the process that asked, where the reason is fresh. Only a broken contract is a fault. */
+static int32_t check_code(struct probe *probe, const char *slot, int32_t code)
+{
+    if (code <= 0)
+        return ACCEL_OK;
+    return accel_error_set(&probe->error, ACCEL_E_INVALID, "bad facts: %s answered the code %d", slot, code);
+}
+
+static int32_t use_instance(struct probe *probe, struct accel_driver_instance *instance)
+{
+    struct accel_error own = {0};
+    int32_t code = accel_intake_instance(instance, &probe->error);
+    int32_t answer;
+    if (code != ACCEL_OK)
+        return code;
+    say_stage("enumerate");
+    answer = instance->table->enumerate(instance, probe->hardware, probe->hardware_count, &probe->sink, &own);
+    if (probe->fault != ACCEL_OK)
+        return probe->fault;
+    code = check_code(probe, "enumerate", answer);
+    if (code != ACCEL_OK)
+        return code;
+    say_stage("detach");
+    own.code = ACCEL_OK;
+    answer = instance->table->detach(instance, &own);
+    if (answer != ACCEL_OK)
+        return accel_error_set(&probe->error, ACCEL_E_INVALID, "its detach failed with the code %d", answer);
+    return ACCEL_OK;
+}
+
+static int32_t attach(struct probe *probe, const struct accel_driver *driver)
+{
+    uint32_t minor = driver->abi_minor < ACCEL_ABI_MINOR ? driver->abi_minor : ACCEL_ABI_MINOR;
+    struct accel_driver_instance *instance = NULL;
+    struct accel_error own = {0};
+    int32_t answer, code;
+    say_stage("attach");
+    answer = driver->attach(&probe->host, minor, &instance, &own);
+    code = check_code(probe, "attach", answer);
+    if (code == ACCEL_OK && answer != ACCEL_OK && instance != NULL)
+        code = accel_error_set(&probe->error, ACCEL_E_INVALID, "bad facts: attach failed and handed out an instance");
+    if (code == ACCEL_OK && answer == ACCEL_OK)
+        code = use_instance(probe, instance);
+    return code;
+}
+
+static int32_t try_driver(struct probe *probe, const char *path)
+{
+    accel_driver_query_function query = NULL;
+    const struct accel_driver *driver = NULL;
+    int32_t code;
+    say_stage("load");
+    code = accel_load_open(path, &query, &probe->error);
+    if (code != ACCEL_OK)
+        return code;
+    say_stage("query");
+    code = accel_load_query(path, query, NULL, &probe->arena, &driver, &probe->error);
+    return code == ACCEL_OK ? attach(probe, driver) : code;
+}
+
+/* ---- the process ---- */
+
+static int32_t read_hardware(struct probe *probe)
+{
+    struct accel_strbuf input = {0};
+    char chunk[4096];
+    ssize_t got;
+    int32_t code;
+    accel_strbuf_init(&input, INPUT_LIMIT);
+    while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+        accel_strbuf_append(&input, chunk, (size_t)got);
+    code = accel_wire_read_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
+                                    &probe->hardware_count, &probe->error);
+    accel_strbuf_free(&input);
+    return code;
+}
+
+/* No memory dumps, no descriptor of whoever started us, and no life without the parent. */
+static void shelter(void)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fcntl(ACCEL_WIRE_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
+    close_range(ACCEL_WIRE_DESCRIPTOR + 1, ~0u, 0);
+}
+
+int main(int count, char **arguments)
+{
+    struct probe probe = {
+        .sink = {sizeof(struct accel_device_sink), 0, sink_device, sink_verdict},
+        .host = {sizeof(struct accel_host), 0, host_log, host_allocate, host_release, host_clock},
+    };
+    struct accel_strbuf record = {0};
+    int32_t code;
+    if (count != 2 || fcntl(ACCEL_WIRE_DESCRIPTOR, F_GETFD) < 0) {
+        fputs("accel-probe is run by libaccel to try out a driver; see accelctl plugins\n", stderr);
+        return 2;
+    }
+    shelter();
+    accel_wire_put_version(&record);
+    send_answer(&record);
+    code = read_hardware(&probe);
+    if (code == ACCEL_OK)
+        code = try_driver(&probe, arguments[1]);
+    if (code == ACCEL_OK) {
+        accel_wire_put_done(&record, probe.devices);
+    } else {
+        probe.error.code = code;
+        accel_wire_put_failed(&record, &probe.error);
+    }
+    send_answer(&record);
+    accel_arena_free(&probe.arena);
+    return 0;
+}
