@@ -62,3 +62,7 @@ tests_unit_topology_limits_LDADD = $(core_test_libs)
 tests_unit_topology_machines_SOURCES = %D%/topology_machines.c
 tests_unit_topology_machines_LDADD = $(core_test_libs)
 EXTRA_DIST += tests/topologies
+
+unit_tests += tests/unit/token_sampler
+tests_unit_token_sampler_SOURCES = %D%/token_sampler.c %D%/token_support.h
+tests_unit_token_sampler_LDADD = $(model_test_libs) -lm

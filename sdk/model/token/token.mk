@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tokenizers, sampling and chat templates.
 accelmodelinclude_HEADERS += \
+	sdk/model/include/accel/model/sampler.h \
 	sdk/model/include/accel/model/tokenizer.h
 libaccel_model_core_la_SOURCES += \
 	%D%/added.c %D%/added.h \
@@ -15,7 +16,9 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json_steps.c %D%/json_steps.h \
 	%D%/normalize.c %D%/normalize.h \
 	%D%/pattern.c %D%/pattern.h \
+	%D%/philox.h \
 	%D%/pre_rules.c %D%/pre_rules.h \
+	%D%/sampler.c \
 	%D%/split.c %D%/split.h \
 	%D%/tokenizer.c %D%/tokenizer.h \
 	%D%/vocab.c %D%/vocab.h
