@@ -53,7 +53,7 @@ refuse "drivers include nothing of the core, of tools or of the model library" "
 refuse "a driver knows no model" '<accel/(model/|accel\.h|context\.h|plan\.h|run\.h)' plugins
 refuse "the SDK includes nothing of the core, of plugins or of tools" "$private(core|plugins|tools|tests)/" sdk
 refuse "block formats and the drivers' library know no models" "$private(sdk/model/|accel/model/)" sdk/quant sdk/driver
-refuse "tools use the public headers of the core" "$private(core|plugins)/" tools
+refuse "the command uses the public headers of the core" "$private(core|plugins)/" tools/accelctl
 
 families='llama|gpt-?2|gpt-?neox|bert|roberta|distilbert|albert|t5|vit|deit|detr|llava|blip2?|xclip|whisper|wav2vec2?|hubert|clap'
 families="$families|qwen[0-9]*|mistral|mixtral|gemma[0-9]*|phi-?[0-9]|smollm2?|dinov2|siglip|segformer|convnext|tinyllama"
