@@ -14,7 +14,7 @@
 
 bool accel_log_takes(const struct accel_log *log, uint32_t level)
 {
-    return log != NULL && log->sink != NULL && level <= log->level && level != ACCEL_LEVEL_NONE;
+    return log != NULL && log->sink != NULL && level <= log->level && level != 0;
 }
 
 void accel_log_write(const struct accel_log *log, uint32_t level, const char *room, const char *format, ...)

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The log of one context: a level and a sink, both set by the context's owner. There is no global log; without a sink
- * nothing is written anywhere. A line is key=value pairs in UTF-8, values with spaces in double quotes:
- * `file="/etc/accel/base.yaml" line=12 ...`.
+ * The log of one context: a level (ACCEL_LOG_... of accel/host.h; a log of one level takes the smaller ones too) and a
+ * sink, both set by the context's owner. There is no global log; without a sink nothing is written anywhere. A line is
+ * key=value pairs in UTF-8, values with spaces in double quotes: `file="/etc/accel/base.yaml" line=12 ...`.
  */
 #ifndef ACCEL_CORE_BASE_LOG_H
 #define ACCEL_CORE_BASE_LOG_H
 
-#include <accel/abi.h>
+#include <accel/host.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Levels: a log of one level takes the lines of all smaller ones too. */
-#define ACCEL_LEVEL_NONE 0u
-#define ACCEL_LEVEL_ERROR 1u /* something asked for did not happen */
-#define ACCEL_LEVEL_WARN 2u  /* it happened in another way than one would expect */
-#define ACCEL_LEVEL_INFO 3u  /* a decision worth reading */
-#define ACCEL_LEVEL_DEBUG 4u /* everything else */
 
 /** Takes one line without newline. Called from any thread that logs; `text` is valid for the call. */
 typedef void accel_log_sink(void *user, uint32_t level, const char *room, const char *text);
@@ -26,7 +19,7 @@ typedef void accel_log_sink(void *user, uint32_t level, const char *room, const 
 struct accel_log {
     accel_log_sink *sink; /**< NULL: nothing is logged */
     void *user;           /**< handed to the sink */
-    uint32_t level;       /**< ACCEL_LEVEL_... */
+    uint32_t level;       /**< ACCEL_LOG_...; 0: nothing is logged */
 };
 
 /** True when a line of this level would reach the sink; `log` may be NULL. */

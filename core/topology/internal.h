@@ -42,4 +42,7 @@ int32_t topology_read_tree(struct accel_topology *topology, const char *root, st
 uint32_t topology_accelerators_at(struct accel_topology *topology, const char *root, const char *address,
                                   const char **names, uint32_t capacity);
 
+/** Facts and hardware, when everything else is known. */
+int32_t topology_make_records(struct accel_topology *topology, struct accel_error *error);
+
 #endif

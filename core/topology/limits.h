@@ -12,9 +12,9 @@
 
 #include "core/base/arena.h"
 
-/** A number and where it comes from. `origin` is NULL where the number is unknown or there is no such limit. */
-struct accel_fact {
-    uint64_t value;
+/** Bytes, and where the number comes from. `origin` is NULL where it is unknown or there is no such limit. */
+struct accel_amount {
+    uint64_t bytes;
     const char *origin;
 };
 
@@ -27,12 +27,13 @@ struct accel_cpu_quota {
 
 /** All limits, and how much memory there is. Strings belong to the arena. */
 struct accel_host_limits {
-    struct accel_cpu_quota cpu;         /**< tightest of the group and its parents */
-    struct accel_fact memory_total;     /**< bytes of the machine */
-    struct accel_fact memory_available; /**< bytes that can be taken without swapping */
-    struct accel_fact memory_limit;     /**< bytes: smallest limit of the group and its parents */
-    struct accel_fact memory_room; /**< bytes left under the limit that leaves least, page cache not counted as used */
-    const char *cpus;              /**< list of hardware threads that the calling thread may run on, or NULL */
+    struct accel_cpu_quota cpu;           /**< tightest of the group and its parents */
+    struct accel_amount memory_total;     /**< bytes of the machine */
+    struct accel_amount memory_available; /**< bytes that can be taken without swapping */
+    struct accel_amount memory_limit;     /**< bytes: smallest limit of the group and its parents */
+    struct accel_amount
+        memory_room;  /**< bytes left under the limit that leaves least, page cache not counted as used */
+    const char *cpus; /**< list of hardware threads that the calling thread may run on, or NULL */
     const char *cpus_origin;
 };
 

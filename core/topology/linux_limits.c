@@ -154,18 +154,18 @@ static uint64_t memory_used(const struct reader *reader, const char *folder, con
 
 static void read_memory(struct reader *reader, const char *folder, const struct memory_files *files)
 {
-    struct accel_fact *limit = &reader->limits->memory_limit;
-    struct accel_fact *room = &reader->limits->memory_room;
+    struct accel_amount *limit = &reader->limits->memory_limit;
+    struct accel_amount *room = &reader->limits->memory_room;
     for (uint32_t i = 0; files->limits[i]; i++) {
         uint64_t bytes, used, left;
         if (!read_number(reader, folder, files->limits[i], &bytes) || bytes >= NO_LIMIT)
             continue;
         used = memory_used(reader, folder, files);
         left = bytes > used ? bytes - used : 0;
-        if (limit->origin == NULL || bytes < limit->value)
-            *limit = (struct accel_fact){bytes, keep(reader, folder, files->limits[i])};
-        if (room->origin == NULL || left < room->value)
-            *room = (struct accel_fact){left, keep(reader, folder, files->limits[i])};
+        if (limit->origin == NULL || bytes < limit->bytes)
+            *limit = (struct accel_amount){bytes, keep(reader, folder, files->limits[i])};
+        if (room->origin == NULL || left < room->bytes)
+            *room = (struct accel_amount){left, keep(reader, folder, files->limits[i])};
     }
 }
 
@@ -336,9 +336,9 @@ static void read_meminfo(struct reader *reader)
     char *text = read_text(reader, "/proc/meminfo");
     uint64_t kib;
     if (text && find_number(text, "MemTotal", &kib) && kib < NO_LIMIT / 1024)
-        reader->limits->memory_total = (struct accel_fact){kib * 1024, "/proc/meminfo MemTotal"};
+        reader->limits->memory_total = (struct accel_amount){kib * 1024, "/proc/meminfo MemTotal"};
     if (text && find_number(text, "MemAvailable", &kib) && kib < NO_LIMIT / 1024)
-        reader->limits->memory_available = (struct accel_fact){kib * 1024, "/proc/meminfo MemAvailable"};
+        reader->limits->memory_available = (struct accel_amount){kib * 1024, "/proc/meminfo MemAvailable"};
     free(text);
 }
 

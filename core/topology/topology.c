@@ -113,17 +113,17 @@ static void read_usable_memory(struct accel_machine *machine)
     if (machine->memory_usable.origin == NULL)
         machine->memory_usable = limits->memory_total;
     if (limits->memory_room.origin &&
-        (machine->memory_usable.origin == NULL || limits->memory_room.value < machine->memory_usable.value))
+        (machine->memory_usable.origin == NULL || limits->memory_room.bytes < machine->memory_usable.bytes))
         machine->memory_usable = limits->memory_room;
 }
 
 /* Without /proc, hwloc's sum over the NUMA nodes is what there is. */
 static void read_total_memory(struct accel_topology *topology)
 {
-    struct accel_fact *total = &topology->machine.limits.memory_total;
+    struct accel_amount *total = &topology->machine.limits.memory_total;
     uint64_t bytes = hwloc_get_root_obj(topology->hwloc)->total_memory;
     if (total->origin == NULL && bytes > 0)
-        *total = (struct accel_fact){bytes, "hwloc"};
+        *total = (struct accel_amount){bytes, "hwloc"};
 }
 
 static int32_t fill(struct accel_topology *topology, const char *root, struct accel_error *error)
@@ -146,7 +146,7 @@ static int32_t fill(struct accel_topology *topology, const char *root, struct ac
         return code;
     read_total_memory(topology);
     read_usable_memory(&topology->machine);
-    return ACCEL_OK;
+    return topology_make_records(topology, error);
 }
 
 int32_t accel_topology_load(const struct accel_topology_source *source, struct accel_topology **out_topology,

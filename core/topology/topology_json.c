@@ -5,13 +5,13 @@
 
 #include "core/topology/internal.h"
 
-static void write_fact(struct accel_json *json, const char *key, struct accel_fact fact)
+static void write_amount(struct accel_json *json, const char *key, struct accel_amount amount)
 {
-    if (fact.origin == NULL)
+    if (amount.origin == NULL)
         return;
     accel_json_member_object(json, key);
-    accel_json_member_u64(json, "bytes", fact.value);
-    accel_json_member_text(json, "origin", fact.origin);
+    accel_json_member_u64(json, "bytes", amount.bytes);
+    accel_json_member_text(json, "origin", amount.origin);
     accel_json_object_end(json);
 }
 
@@ -31,11 +31,11 @@ static void write_limits(const struct accel_machine *machine, struct accel_json 
         accel_json_object_end(json);
     }
     accel_json_member_object(json, "memory");
-    write_fact(json, "total", limits->memory_total);
-    write_fact(json, "available", limits->memory_available);
-    write_fact(json, "limit", limits->memory_limit);
-    write_fact(json, "room", limits->memory_room);
-    write_fact(json, "usable", machine->memory_usable);
+    write_amount(json, "total", limits->memory_total);
+    write_amount(json, "available", limits->memory_available);
+    write_amount(json, "limit", limits->memory_limit);
+    write_amount(json, "room", limits->memory_room);
+    write_amount(json, "usable", machine->memory_usable);
     accel_json_object_end(json);
 }
 

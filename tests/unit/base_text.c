@@ -305,21 +305,21 @@ static void hear(void *user, uint32_t level, const char *room, const char *text)
 static void log_filters(void **state)
 {
     struct heard heard = {0};
-    struct accel_log log = {.sink = hear, .user = &heard, .level = ACCEL_LEVEL_INFO};
-    struct accel_log silent = {.level = ACCEL_LEVEL_DEBUG};
+    struct accel_log log = {.sink = hear, .user = &heard, .level = ACCEL_LOG_INFO};
+    struct accel_log silent = {.level = ACCEL_LOG_DEBUG};
     char big[3000];
     (void)state;
-    accel_log_write(&log, ACCEL_LEVEL_DEBUG, "test", "no");
-    accel_log_write(NULL, ACCEL_LEVEL_ERROR, "test", "no");
-    accel_log_write(&silent, ACCEL_LEVEL_ERROR, "test", "no");
-    accel_log_write(&log, ACCEL_LEVEL_NONE, "test", "no");
+    accel_log_write(&log, ACCEL_LOG_DEBUG, "test", "no");
+    accel_log_write(NULL, ACCEL_LOG_ERROR, "test", "no");
+    accel_log_write(&silent, ACCEL_LOG_ERROR, "test", "no");
+    accel_log_write(&log, 0, "test", "no");
     assert_int_equal(heard.lines, 0);
-    accel_log_write(&log, ACCEL_LEVEL_INFO, "test", "key=%d\ntext=\"a b\"", 7);
+    accel_log_write(&log, ACCEL_LOG_INFO, "test", "key=%d\ntext=\"a b\"", 7);
     assert_int_equal(heard.lines, 1);
     assert_string_equal(heard.text, "info test key=7?text=\"a b\"");
     memset(big, 'y', sizeof(big));
     big[sizeof(big) - 1] = '\0';
-    accel_log_write(&log, ACCEL_LEVEL_WARN, "t", "%s", big);
+    accel_log_write(&log, ACCEL_LOG_WARN, "t", "%s", big);
     assert_int_equal(strlen(heard.text), strlen("warn t ") + 1024);
     assert_string_equal(accel_log_level_name(9), "?");
 }

@@ -162,9 +162,9 @@ static void check_tree(const struct tree_case *tree)
     assert_int_equal(limits.cpu.quota, tree->quota);
     assert_int_equal(limits.cpu.period, tree->period);
     check_text(limits.memory_limit.origin, tree->limit_origin);
-    assert_int_equal(limits.memory_limit.value, tree->limit);
+    assert_int_equal(limits.memory_limit.bytes, tree->limit);
     check_text(limits.memory_room.origin, tree->room_origin);
-    assert_int_equal(limits.memory_room.value, tree->room);
+    assert_int_equal(limits.memory_room.bytes, tree->room);
     assert_null(limits.memory_total.origin);
     assert_null(limits.cpus);
     accel_arena_free(&arena);
@@ -185,7 +185,7 @@ static void live_system(void **state)
     (void)state;
     assert_int_equal(accel_limits_read("", &arena, &limits, &error), ACCEL_OK);
     assert_string_equal(limits.memory_total.origin, "/proc/meminfo MemTotal");
-    assert_true(limits.memory_total.value >= limits.memory_available.value);
+    assert_true(limits.memory_total.bytes >= limits.memory_available.bytes);
     assert_non_null(limits.cpus);
     accel_arena_free(&arena);
 }
