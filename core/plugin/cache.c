@@ -159,12 +159,12 @@ int32_t accel_cache_read(const char *path, const struct accel_log *log, struct a
         free(data);
         if (!is_ours(path) || !parse(copy, bytes, cache)) {
             memset(cache, 0, sizeof(*cache));
-            accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
+            accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
                             path);
             cache->changed = true;
         }
     } else if (code != ACCEL_E_NOT_FOUND) {
-        accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" ignored=\"%s\"", path, own.text);
+        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" ignored=\"%s\"", path, own.text);
     }
     return ACCEL_OK;
 }
@@ -234,7 +234,7 @@ void accel_cache_write(struct accel_cache *cache, const char *path, const struct
     if (code == ACCEL_OK)
         code = write_file(cache, path, &error);
     if (code != ACCEL_OK)
-        accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "cache=\"%s\" unwritten=\"%s\"", path, error.text);
+        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" unwritten=\"%s\"", path, error.text);
     cache->changed = code != ACCEL_OK;
     free(folder);
 }

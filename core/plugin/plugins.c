@@ -293,7 +293,7 @@ static int32_t take_candidate(struct discovery *discovery, const struct accel_ca
         verdict.code = code;
         refuse(plugins, record, &verdict);
     }
-    accel_log_write(discovery->options->log, code == ACCEL_OK ? ACCEL_LEVEL_INFO : ACCEL_LEVEL_WARN, ROOM,
+    accel_log_write(discovery->options->log, code == ACCEL_OK ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, ROOM,
                     "file=\"%s\" place=%s name=%s state=%u from_cache=%u text=\"%s\"", record->plugin.info.path,
                     candidate->place, record->plugin.info.name, record->plugin.info.state,
                     record->plugin.info.from_cache, record->plugin.info.text);
@@ -334,7 +334,7 @@ static int32_t open_cache(struct discovery *discovery)
     else
         code = accel_file_user_cache(&folder, &why);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY) {
-        accel_log_write(options->log, ACCEL_LEVEL_INFO, ROOM, "cache=none because=\"%s\"", why.text);
+        accel_log_write(options->log, ACCEL_LOG_INFO, ROOM, "cache=none because=\"%s\"", why.text);
         return ACCEL_OK;
     }
     discovery->cache_file = folder ? accel_file_join(folder, CACHE_FILE) : NULL;

@@ -35,7 +35,7 @@ static int32_t add(struct search *search, const char *place, const char *path, s
 {
     struct accel_candidates *found = search->found;
     if (found->count == ACCEL_SEARCH_LIMIT) {
-        accel_log_write(search->log, ACCEL_LEVEL_WARN, ROOM, "file=\"%.*s\" ignored=\"over %u candidates\"", (int)bytes,
+        accel_log_write(search->log, ACCEL_LOG_WARN, ROOM, "file=\"%.*s\" ignored=\"over %u candidates\"", (int)bytes,
                         path, ACCEL_SEARCH_LIMIT);
         return ACCEL_OK;
     }
@@ -74,7 +74,7 @@ static int32_t add_folder(struct search *search, const char *place, const char *
     int32_t code = ACCEL_OK;
     int count = scandir(folder, &entries, is_driver_file, by_name);
     if (count < 0) {
-        accel_log_write(search->log, errno == ENOENT ? ACCEL_LEVEL_DEBUG : ACCEL_LEVEL_WARN, ROOM,
+        accel_log_write(search->log, errno == ENOENT ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN, ROOM,
                         "folder=\"%s\" place=%s unreadable=%d", folder, place, errno);
         return ACCEL_OK;
     }
@@ -99,7 +99,7 @@ static int32_t add_entry(struct search *search, const char *place, const char *e
     if (bytes == 0)
         return ACCEL_OK;
     if (entry[0] != '/') {
-        accel_log_write(search->log, ACCEL_LEVEL_WARN, ROOM, "entry=\"%.*s\" place=%s ignored=\"not absolute\"",
+        accel_log_write(search->log, ACCEL_LOG_WARN, ROOM, "entry=\"%.*s\" place=%s ignored=\"not absolute\"",
                         (int)bytes, entry, place);
         return ACCEL_OK;
     }
@@ -152,7 +152,7 @@ static char *user_folder(const struct accel_log *log)
     char *data = NULL;
     char *folder;
     if (accel_file_user_data(&data, &error) != ACCEL_OK) {
-        accel_log_write(log, ACCEL_LEVEL_INFO, ROOM, "place=user ignored=\"%s\"", error.text);
+        accel_log_write(log, ACCEL_LOG_INFO, ROOM, "place=user ignored=\"%s\"", error.text);
         return NULL;
     }
     _Static_assert(ACCEL_ABI_MAJOR < 10, "one digit");
@@ -174,11 +174,11 @@ int32_t accel_search_places(const char *driver_path, const struct accel_log *log
         return code;
     out_places->system = system;
     if (ignored)
-        accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "variable=%s ignored=\"the program has raised rights\"",
+        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "variable=%s ignored=\"the program has raised rights\"",
                         variable_name);
     if (accel_env_is_elevated()) {
         if (driver_path != NULL)
-            accel_log_write(log, ACCEL_LEVEL_WARN, ROOM, "driver_path=\"%s\" ignored=\"the program has raised rights\"",
+            accel_log_write(log, ACCEL_LOG_WARN, ROOM, "driver_path=\"%s\" ignored=\"the program has raised rights\"",
                             driver_path);
         return ACCEL_OK;
     }
