@@ -66,3 +66,6 @@ EXTRA_DIST += tests/topologies
 unit_tests += tests/unit/token_sampler
 tests_unit_token_sampler_SOURCES = %D%/token_sampler.c %D%/token_support.h
 tests_unit_token_sampler_LDADD = $(model_test_libs) -lm
+unit_tests += tests/unit/format_file
+tests_unit_format_file_SOURCES = %D%/format_file.c %D%/format_support.h
+tests_unit_format_file_LDADD = $(model_test_libs)

@@ -44,7 +44,7 @@ static const struct model_element gguf_elements[] = {
     {"NVFP4", ACCEL_GGML(40u), 64, 36, 40},
 };
 
-/* Types under a byte count in pairs, so that a tensor of them is whole bytes as the format wants. */
+/* A type of less than a byte counts in pairs, since a tensor must be whole bytes. */
 static const struct model_element safetensors_elements[] = {
     {"F32", ACCEL_F32, 1, 4, 0},
     {"F16", ACCEL_F16, 1, 2, 0},
@@ -79,6 +79,15 @@ const struct model_element *model_element_safetensors(const char *name)
 {
     for (size_t i = 0; i < sizeof(safetensors_elements) / sizeof(safetensors_elements[0]); i++) {
         if (strcmp(safetensors_elements[i].name, name) == 0)
+            return &safetensors_elements[i];
+    }
+    return NULL;
+}
+
+const struct model_element *model_element_writable(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(safetensors_elements) / sizeof(safetensors_elements[0]); i++) {
+        if (type != ACCEL_TYPE_NONE && safetensors_elements[i].type == type)
             return &safetensors_elements[i];
     }
     return NULL;

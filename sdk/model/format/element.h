@@ -23,7 +23,11 @@ const struct model_element *model_element_gguf(uint32_t number);
 /* By the spelling of safetensors, or NULL. */
 const struct model_element *model_element_safetensors(const char *name);
 
-/* Bytes of a tensor. False when the product overflows or a row is not whole blocks; *out_reason says which. */
+/* The element of safetensors for an id of accel/types.h, or NULL. */
+const struct model_element *model_element_writable(uint32_t type);
+
+/* Bytes of a tensor. ACCEL_E_CORRUPT when the product overflows or a row is not whole blocks; *out_reason says which.
+ */
 int32_t model_element_bytes(const struct model_element *element, const uint64_t *dims, uint32_t rank,
                             uint64_t *out_bytes, const char **out_reason);
 

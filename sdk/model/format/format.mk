@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-accelmodelinclude_HEADERS += sdk/model/include/accel/model/file.h
+accelmodelinclude_HEADERS += sdk/model/include/accel/model/file.h sdk/model/include/accel/model/safetensors.h
 libaccel_model_core_la_SOURCES += \
 	%D%/checked.h \
 	%D%/decoder_config.c %D%/decoder_config.h \
@@ -12,7 +12,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json.c %D%/json.h \
 	%D%/part.c %D%/part.h \
 	%D%/pool.c %D%/pool.h \
-	%D%/safetensors.c \
+	%D%/safetensors.c %D%/safetensors_write.c \
 	%D%/shards.c \
 	%D%/text.c %D%/text.h \
 	%D%/value.c
