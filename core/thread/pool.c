@@ -115,14 +115,21 @@ static void await_workers(struct accel_pool *pool)
     atomic_store_explicit(&pool->caller_asleep, 0, memory_order_relaxed);
 }
 
+/* Binds the calling thread where its rank has a processor, and counts it then. */
+static void bind_rank(struct accel_pool *pool, uint32_t rank)
+{
+    if (pool->topology == NULL || pool->cpus == NULL || pool->cpus[rank] == ACCEL_POOL_ANY_CPU)
+        return;
+    if (accel_topology_bind(pool->topology, pool->cpus[rank], NULL) == ACCEL_OK)
+        atomic_fetch_add(&pool->bound, 1);
+}
+
 static void prepare_worker(const struct slot *slot)
 {
-    struct accel_pool *pool = slot->pool;
     char name[16];
     snprintf(name, sizeof(name), "accel-%u", slot->rank);
     pthread_setname_np(pthread_self(), name);
-    if (pool->topology && pool->cpus && accel_topology_bind(pool->topology, pool->cpus[slot->rank], NULL) == ACCEL_OK)
-        atomic_fetch_add(&pool->bound, 1);
+    bind_rank(slot->pool, slot->rank);
 }
 
 static void *worker(void *argument)
@@ -249,9 +256,8 @@ int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_p
         pool->spin_ns = config->spin_ns ? config->spin_ns : ACCEL_POOL_SPIN_NS;
     accel_fork_guard_open(&pool->fork);
     code = start_workers(pool, error);
-    if (code == ACCEL_OK && (config->flags & ACCEL_POOL_PIN_CALLER) && config->topology && config->cpus &&
-        accel_topology_bind(config->topology, config->cpus[0], NULL) == ACCEL_OK)
-        atomic_fetch_add(&pool->bound, 1);
+    if (code == ACCEL_OK && (config->flags & ACCEL_POOL_PIN_CALLER))
+        bind_rank(pool, 0);
     pool->cpus = NULL;
     if (code != ACCEL_OK) {
         accel_pool_free(pool);

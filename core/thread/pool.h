@@ -30,10 +30,13 @@ typedef void accel_pool_function(void *argument, uint32_t rank, uint32_t ranks);
 #define ACCEL_POOL_PIN_CALLER 1u /**< flag: also bind the thread that creates the pool, to cpus[0] */
 #define ACCEL_POOL_NO_SPIN 2u    /**< flag: sleep at once, for machines that are shared */
 
+/** In the list of processors: this thread is not bound. */
+#define ACCEL_POOL_ANY_CPU UINT32_MAX
+
 /** What the pool is made of. Read during accel_pool_create only, but for the topology. */
 struct accel_pool_config {
     const struct accel_topology *topology; /**< outlives the pool; NULL: threads are not bound */
-    const uint32_t *cpus;                  /**< [threads] from accel_thread_plan; NULL: threads are not bound */
+    const uint32_t *cpus;                  /**< [threads] as in accel_thread_plan; NULL: threads are not bound */
     uint32_t threads;                      /**< ranks that a run can have, the caller's included; 1 to 4096 */
     uint32_t flags;                        /**< ACCEL_POOL_... */
     uint32_t spin_ns;                      /**< 0: ACCEL_POOL_SPIN_NS; at most 1 ms */

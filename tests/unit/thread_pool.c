@@ -239,6 +239,11 @@ static void workers_are_bound(void **state)
             assert_true(CPU_ISSET(plan.cpus[rank], &sets[rank]));
         }
     accel_pool_free(pool);
+    for (uint32_t rank = 0; rank < config.threads; rank++)
+        plan.cpus[rank] = ACCEL_POOL_ANY_CPU;
+    assert_int_equal(accel_pool_create(&config, &pool, &error), ACCEL_OK);
+    assert_int_equal(accel_pool_bound(pool), 0);
+    accel_pool_free(pool);
     accel_thread_plan_free(&plan);
     accel_topology_free(topology);
 }
