@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks: EXTRA_PROGRAMS, built by name, never asserted on time.
+
+EXTRA_PROGRAMS += tests/bench/kernels
+tests_bench_kernels_SOURCES = %D%/kernels.c
+tests_bench_kernels_LDADD = libcpu-kernels.la libaccel-quant.la -lpthread -lm

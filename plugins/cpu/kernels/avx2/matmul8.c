@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matmul of quantized weights with activations rounded to 8 bits, AVX2.
+ *
+ * Few rows of x (up to FEW): 4 rows of W are read where they lie, block by block, each block with every row of x; the
+ * sums of a block are exact integers, scaled in float. Bound: bytes of W.
+ * Many rows: 16 rows of W become a panel (vector/panel.h) for 16 blocks of k, which stays in the first cache while 4
+ * rows of x at a time pass over it. A lane holds one row of W, so that products add up in 16 bits over a block of 32 (8
+ * * 2 * 15 * 127 is below 2^15) and the horizontal steps vanish: 12.8 multiplications per instruction. Digits of 8 bits
+ * are two halves of 4. Bound: operations.
+ */
+#include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/panel.h"
+
+#define FEW 4u
+#define PAIR 2u
+#define TILE_X 4u
+#define X_ROWS 128u /* rows of x per pass over a panel: their sums stay in the first cache */
+
+/* ---- few rows ---- */
+
+/* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
+CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
+{
+    if (f.bits == 4) {
+        const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+        __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+        return _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
+    }
+    __m256i digits = _mm256_loadu_si256((const __m256i *)p);
+    return f.planar ? _mm256_xor_si256(digits, _mm256_set1_epi8((char)0x80)) : digits;
+}
+
+/* Products of 32 digits with 32 of x, added up to 8 integers. */
+CPU_INLINE __m256i dot32(const struct layout f, __m256i digits, __m256i x)
+{
+    __m256i pairs;
+    if (f.bits == 4)
+        pairs = _mm256_maddubs_epi16(digits, x);
+    else
+        pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+
+/* The halves `stride` bytes apart. */
+CPU_INLINE __m128 four_halves(const uint8_t *p, size_t stride)
+{
+    uint16_t h[4];
+    CPU_UNROLL
+    for (size_t r = 0; r < 4; r++)
+        memcpy(&h[r], p + r * stride, 2);
+    __m128i v = _mm_cvtsi32_si128(h[0]);
+    v = _mm_insert_epi16(v, h[1], 1);
+    v = _mm_insert_epi16(v, h[2], 2);
+    v = _mm_insert_epi16(v, h[3], 3);
+    return _mm_cvtph_ps(v);
+}
+
+/* Element r of each half of v, everywhere. */
+CPU_INLINE __m256 spread(__m256 v, size_t r)
+{
+    switch (r) {
+    case 0:
+        return _mm256_permute_ps(v, 0x00);
+    case 1:
+        return _mm256_permute_ps(v, 0x55);
+    case 2:
+        return _mm256_permute_ps(v, 0xaa);
+    default:
+        return _mm256_permute_ps(v, 0xff);
+    }
+}
+
+/* Sums of 8 lanes of each of 4 vectors. */
+CPU_INLINE __m128 sum4(const __m256 v[4])
+{
+    __m256 a = _mm256_hadd_ps(v[0], v[1]), b = _mm256_hadd_ps(v[2], v[3]), c = _mm256_hadd_ps(a, b);
+    return _mm_add_ps(_mm256_castps256_ps128(c), _mm256_extractf128_ps(c, 1));
+}
+
+/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
+struct four {
+    const uint8_t *digits;
+    const uint8_t *scales;
+    size_t digits_stride;
+    size_t scales_stride;
+};
+
+/* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
+CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
+                        size_t i, float *const *sums)
+{
+    const size_t blocks = call->k / CPU_BLOCK;
+    const int8_t *q = call->x8.q + i * call->k;
+    const float *scale = call->x8.scale + i * blocks, *sum = call->x8.sum + i * blocks;
+    __m256 acc[PAIR][4];
+    __m128 offset[PAIR], d = _mm_setzero_ps();
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        offset[r] = _mm_setzero_ps();
+        acc[r][0] = acc[r][1] = acc[r][2] = acc[r][3] = _mm256_setzero_ps();
+    }
+    for (size_t b = 0; b < blocks; b++) {
+        const uint8_t *digits = w.digits + b * f.block_bytes;
+        if (f.group_blocks == 1 || b % f.group_blocks == 0)
+            d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
+        __m256i rows[4], x[PAIR];
+        __m256 both[PAIR];
+        CPU_UNROLL
+        for (size_t r = 0; r < few; r++) {
+            __m128 s = _mm_mul_ps(d, _mm_broadcast_ss(scale + r * blocks + b));
+            both[r] = _mm256_set_m128(s, s);
+            x[r] = _mm256_loadu_si256((const __m256i *)(q + r * call->k + b * CPU_BLOCK));
+            __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
+            if (f.bits == 4)
+                offset[r] = _mm_fmadd_ps(from, _mm_broadcast_ss(sum + r * blocks + b), offset[r]);
+        }
+        CPU_UNROLL
+        for (size_t j = 0; j < 4; j++) {
+            rows[j] = load_digits(f, digits + j * w.digits_stride);
+            CPU_UNROLL
+            for (size_t r = 0; r < few; r++)
+                acc[r][j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot32(f, rows[j], x[r])), spread(both[r], j), acc[r][j]);
+        }
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        __m128 factor = _mm_set1_ps(f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f);
+        _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset[r], sum4(acc[r])));
+    }
+}
+
+/* Up to FEW rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
+CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                           size_t end)
+{
+    for (size_t j = begin; j < end; j += PANEL_ROWS) {
+        float sums[FEW][PANEL_ROWS + 4];
+        size_t count = least(PANEL_ROWS, end - j);
+        for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
+            int whole = count - at >= 4;
+            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
+                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
+            size_t r = 0;
+            for (; r + PAIR <= rows; r += PAIR)
+                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
+            if (r < rows)
+                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
+        }
+        for (size_t r = 0; r < rows; r++)
+            finish_row(call, i + r, j, count, sums[r]);
+    }
+}
+
+/* ---- many rows ---- */
+
+/* Where a tile finds its rows of x, and where its sums go. */
+struct tile {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+    float (*sums)[PANEL_ROWS];
+};
+
+/* Products of one run of 4-bit digits of a block, for `rows` (a constant) rows of x: 8 integers per half panel. */
+CPU_INLINE void tile_block(const uint8_t *digits, const int8_t *q, size_t k, const size_t rows, __m256i out[][2])
+{
+    __m256i acc[TILE_X][2];
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        acc[r][0] = acc[r][1] = _mm256_setzero_si256();
+    /* A loop: unrolled, the compiler adds in another order and keeps all products in memory. */
+    CPU_NO_UNROLL
+    for (size_t c = 0; c < 8; c++) {
+        __m256i w0 = _mm256_loadu_si256((const __m256i *)(digits + c * RUN_BYTES));
+        __m256i w1 = _mm256_loadu_si256((const __m256i *)(digits + c * RUN_BYTES + 32));
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            int32_t four;
+            memcpy(&four, q + r * k + 4 * c, 4);
+            __m256i x = _mm256_set1_epi32(four);
+            acc[r][0] = _mm256_add_epi16(acc[r][0], _mm256_maddubs_epi16(w0, x));
+            acc[r][1] = _mm256_add_epi16(acc[r][1], _mm256_maddubs_epi16(w1, x));
+        }
+    }
+    const __m256i ones = _mm256_set1_epi16(1);
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        out[r][0] = _mm256_madd_epi16(acc[r][0], ones);
+        out[r][1] = _mm256_madd_epi16(acc[r][1], ones);
+    }
+}
+
+/* Adds the products of blocks first .. first + count to the sums of `rows` rows of x. */
+CPU_INLINE void tile(const uint32_t bits, const struct panel *panel, const struct tile *t, size_t first, size_t count,
+                     const size_t rows)
+{
+    const uint8_t *digits = panel->digits;
+    for (size_t b = 0; b < count; b++, digits += bits / 4 * BLOCK_BYTES) {
+        __m256i low[TILE_X][2], high[TILE_X][2];
+        const int8_t *q = t->q + (first + b) * CPU_BLOCK;
+        tile_block(digits, q, t->k, rows, low);
+        if (bits == 8)
+            tile_block(digits + BLOCK_BYTES, q, t->k, rows, high);
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            __m256 scale = _mm256_broadcast_ss(t->scale + r * t->blocks + first + b);
+            __m256 sum = _mm256_broadcast_ss(t->sum + r * t->blocks + first + b);
+            CPU_UNROLL
+            for (size_t h = 0; h < 2; h++) {
+                __m256i dot = low[r][h];
+                if (bits == 8)
+                    dot = _mm256_add_epi32(dot, _mm256_slli_epi32(high[r][h], 4));
+                __m256 value = _mm256_loadu_ps(t->sums[r] + 8 * h);
+                value = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(dot), scale),
+                                        _mm256_loadu_ps(panel->d[b] + 8 * h), value);
+                value = _mm256_fmadd_ps(sum, _mm256_loadu_ps(panel->m[b] + 8 * h), value);
+                _mm256_storeu_ps(t->sums[r] + 8 * h, value);
+            }
+        }
+    }
+}
+
+/* All rows of x of a pass over one panel. */
+CPU_INLINE void tile_rows(const uint32_t bits, const struct panel *panel, struct tile t, size_t first, size_t count,
+                          size_t rows)
+{
+    for (; rows >= TILE_X; rows -= TILE_X) {
+        tile(bits, panel, &t, first, count, TILE_X);
+        t.q += TILE_X * t.k;
+        t.scale += TILE_X * t.blocks;
+        t.sum += TILE_X * t.blocks;
+        t.sums += TILE_X;
+    }
+    if (rows == 3)
+        tile(bits, panel, &t, first, count, 3);
+    else if (rows == 2)
+        tile(bits, panel, &t, first, count, 2);
+    else if (rows == 1)
+        tile(bits, panel, &t, first, count, 1);
+}
+
+/* The tiles are the same for all types of as many bits. */
+static __attribute__((noinline)) void tile_rows4(const struct panel *panel, struct tile t, size_t first, size_t count,
+                                                 size_t rows)
+{
+    tile_rows(4, panel, t, first, count, rows);
+}
+
+static __attribute__((noinline)) void tile_rows8(const struct panel *panel, struct tile t, size_t first, size_t count,
+                                                 size_t rows)
+{
+    tile_rows(8, panel, t, first, count, rows);
+}
+
+CPU_INLINE void matmul_many(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                            size_t end)
+{
+    const size_t blocks = call->k / CPU_BLOCK, step = f.bits == 8 ? PANEL_BLOCKS / 2 : PANEL_BLOCKS;
+    for (size_t j = begin; j < end; j += PANEL_ROWS) {
+        float sums[X_ROWS][PANEL_ROWS];
+        struct panel panel;
+        struct panel_rows sources;
+        memset(sums, 0, rows * sizeof(sums[0]));
+        panel_rows_set(f, &call->w, j, end, &sources);
+        for (size_t first = 0; first < blocks; first += step) {
+            size_t count = least(step, blocks - first);
+            struct tile t = {call->x8.q + i * call->k,
+                             call->x8.scale + i * blocks,
+                             call->x8.sum + i * blocks,
+                             call->k,
+                             blocks,
+                             sums};
+            panel_fill(f, 1, &sources, first, count, &panel);
+            if (f.bits == 4)
+                tile_rows4(&panel, t, first, count, rows);
+            else
+                tile_rows8(&panel, t, first, count, rows);
+        }
+        for (size_t r = 0; r < rows; r++)
+            finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
+    }
+}
+
+CPU_INLINE void matmul8(const struct layout f, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (begin >= end)
+        return;
+    size_t i = 0;
+    for (; call->m - i > FEW; i += least(X_ROWS, call->m - i))
+        matmul_many(f, call, i, least(X_ROWS, call->m - i), begin, end);
+    if (i < call->m)
+        matmul_few(f, call, i, call->m - i, begin, end);
+}
+
+void cpu_matmul8_q8_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_0, call, begin, end);
+}
+
+void cpu_matmul8_q4_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_0, call, begin, end);
+}
+
+void cpu_matmul8_q4_1_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_1, call, begin, end);
+}
+
+void cpu_matmul8_q8_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_g32, call, begin, end);
+}
+
+void cpu_matmul8_q8_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_g128, call, begin, end);
+}
+
+void cpu_matmul8_q4_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_g32, call, begin, end);
+}
+
+void cpu_matmul8_q4_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_g128, call, begin, end);
+}

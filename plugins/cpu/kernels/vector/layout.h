@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the vector kernels: where the digits and scales of a block of 32 weights lie, as constants that the
+ * compiler folds into each type's kernel.
+ */
+#ifndef CPU_VECTOR_LAYOUT_H
+#define CPU_VECTOR_LAYOUT_H
+
+#include "plugins/cpu/kernels/kernels.h"
+
+#include <string.h>
+
+/* Functions with constants for arguments: one copy per type and tile, loops over constants unrolled. */
+#define CPU_INLINE static inline __attribute__((always_inline, unused))
+#if defined(__clang__)
+#define CPU_UNROLL _Pragma("clang loop unroll(full)")
+#define CPU_NO_UNROLL _Pragma("clang loop unroll(disable)")
+#else
+#define CPU_UNROLL _Pragma("GCC unroll 16")
+#define CPU_NO_UNROLL _Pragma("GCC unroll 1")
+#endif
+
+struct layout {
+    uint32_t bits;         /* 4 or 8 */
+    uint32_t block_bytes;  /* from block to block in plane 0 */
+    uint32_t digits_at;    /* offset of the digits in a block */
+    uint32_t planar;       /* scales in plane 1, 8-bit digits offset by 128 */
+    uint32_t minimum;      /* a second half after the scale: value = d * q + m */
+    uint32_t group_blocks; /* blocks that share a scale */
+};
+
+static const struct layout layout_q8_0 = {8, 34, 2, 0, 0, 1};
+static const struct layout layout_q4_0 = {4, 18, 2, 0, 0, 1};
+static const struct layout layout_q4_1 = {4, 20, 4, 0, 1, 1};
+static const struct layout layout_q8_g32 = {8, 32, 0, 1, 0, 1};
+static const struct layout layout_q8_g128 = {8, 32, 0, 1, 0, 4};
+static const struct layout layout_q4_g32 = {4, 16, 0, 1, 0, 1};
+static const struct layout layout_q4_g128 = {4, 16, 0, 1, 0, 4};
+
+CPU_INLINE const uint8_t *digits_of(const struct layout f, const struct cpu_matrix *w, size_t row)
+{
+    return (const uint8_t *)w->plane[0] + row * w->stride[0] + f.digits_at;
+}
+
+CPU_INLINE const uint8_t *scales_of(const struct layout f, const struct cpu_matrix *w, size_t row)
+{
+    return f.planar ? (const uint8_t *)w->plane[1] + row * w->stride[1]
+                    : (const uint8_t *)w->plane[0] + row * w->stride[0];
+}
+
+/* Offset of the scale of a block from scales_of. */
+CPU_INLINE size_t scale_at(const struct layout f, size_t block)
+{
+    return f.planar ? block / f.group_blocks * 2 : block * f.block_bytes;
+}
+
+CPU_INLINE size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matmul with activations in F32, and embed, for every type of weights.
+ * Layout: weights as they lie. Tile: 4 rows of W, decoded CHUNK values at a time into the first cache (F32 is read in
+ * place), with 3 rows of x; 12 sums in registers. Bound: bytes of W for one row of x, multiply-adds for many.
+ */
+#include "finish.h"
+
+#define CHUNK 512u
+#define TILE_W 4u
+#define TILE_X 3u
+#define X_ROWS 126u /* rows of x per decoded chunk: a multiple of the tile */
+
+/* What decodes values at .. at + count of a row of W; `at` and `count` are multiples of 32 for quantized types. */
+typedef void decode_fn(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out);
+
+CPU_INLINE void decode_f32(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    memcpy(out, (const char *)w->plane[0] + row * w->stride[0] + at * sizeof(float), count * sizeof(float));
+}
+
+CPU_INLINE vf load16(const int bfloat, const uint16_t *p)
+{
+    return bfloat ? v_load_bf16(p) : v_load_f16(p);
+}
+
+CPU_INLINE void decode16(const int bfloat, const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    const uint16_t *from = (const uint16_t *)((const char *)w->plane[0] + row * w->stride[0]) + at;
+    size_t i = 0;
+    for (; i + VN <= count; i += VN)
+        v_store(out + i, load16(bfloat, from + i));
+    if (i < count) {
+        uint16_t part[VN] = {0};
+        memcpy(part, from + i, (count - i) * sizeof(uint16_t));
+        v_store_part(out + i, load16(bfloat, part), count - i);
+    }
+}
+
+/* Digits i .. i + VN of a block. */
+CPU_INLINE vf load_digits(const struct layout f, const uint8_t *digits, size_t i)
+{
+    if (f.bits == 4)
+        return v_load_u8(digits + i % 16, i < 16 ? 0 : 4, 15);
+    return f.planar ? v_load_u8(digits + i, 0, 255) : v_load_i8(digits + i);
+}
+
+CPU_INLINE void decode_blocks(const struct layout f, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
+                              float *out)
+{
+    const uint8_t *digits = digits_of(f, w, row), *scales = scales_of(f, w, row);
+    const float zero = f.minimum || (f.bits == 8 && !f.planar) ? 0.0f : f.bits == 8 ? 128.0f : 8.0f;
+    for (size_t b = at / CPU_BLOCK; b < (at + count) / CPU_BLOCK; b++, out += CPU_BLOCK) {
+        float d = half_to_float(scales + scale_at(f, b));
+        float m = f.minimum ? half_to_float(scales + scale_at(f, b) + 2) : 0;
+        CPU_UNROLL
+        for (size_t i = 0; i < CPU_BLOCK; i += VN) {
+            vf q = load_digits(f, digits + b * f.block_bytes, i);
+            v_store(out + i, f.minimum ? v_fma(q, v_set(d), v_set(m)) : (q - zero) * d);
+        }
+    }
+}
+
+/* Sums over `count` values for TILE_W rows of W and `rows` (a constant) rows of x, added to sums[row of x][row of W].
+ */
+CPU_INLINE void tile(const float *const *w, const float *x, size_t stride, const size_t rows, size_t count,
+                     float (*sums)[TILE_W])
+{
+    vf acc[TILE_X][TILE_W] = {{{0}}};
+    size_t l = 0;
+    for (; l + VN <= count; l += VN) {
+        vf xs[TILE_X];
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++)
+            xs[r] = v_load(x + r * stride + l);
+        CPU_UNROLL
+        for (size_t j = 0; j < TILE_W; j++) {
+            vf weights = v_load(w[j] + l);
+            CPU_UNROLL
+            for (size_t r = 0; r < rows; r++)
+                acc[r][j] = v_fma(weights, xs[r], acc[r][j]);
+        }
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        CPU_UNROLL
+        for (size_t j = 0; j < TILE_W; j++) {
+            float sum = v_sum(acc[r][j]);
+            for (size_t i = l; i < count; i++)
+                sum += w[j][i] * x[r * stride + i];
+            sums[r][j] += sum;
+        }
+    }
+}
+
+static __attribute__((noinline)) void tile_rows(const float *const *w, const float *x, size_t stride, size_t rows,
+                                                size_t count, float (*sums)[TILE_W])
+{
+    for (; rows >= TILE_X; rows -= TILE_X, x += TILE_X * stride, sums += TILE_X)
+        tile(w, x, stride, TILE_X, count, sums);
+    if (rows == 2)
+        tile(w, x, stride, 2, count, sums);
+    else if (rows == 1)
+        tile(w, x, stride, 1, count, sums);
+}
+
+/* Rows i .. i + rows of x with up to TILE_W rows of W from j on; missing rows repeat the last. */
+CPU_INLINE void four_rows(decode_fn *decode, const int in_place, const struct cpu_matmul *call, size_t i, size_t rows,
+                          size_t j, size_t end, float (*sums)[TILE_W])
+{
+    float room[TILE_W][CHUNK];
+    for (size_t at = 0; at < call->k; at += CHUNK) {
+        size_t count = least(CHUNK, call->k - at);
+        const float *w[TILE_W];
+        for (size_t r = 0; r < TILE_W; r++) {
+            size_t row = least(j + r, end - 1);
+            const char *where = (const char *)call->w.plane[0] + row * call->w.stride[0];
+            w[r] = in_place ? (const float *)where + at : room[r];
+            if (!in_place)
+                decode(&call->w, row, at, count, room[r]);
+        }
+        tile_rows(w, call->x + i * call->x_stride + at, call->x_stride, rows, count, sums);
+    }
+}
+
+CPU_INLINE void matmul(decode_fn *decode, const int in_place, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < call->m; i += X_ROWS) {
+        size_t rows = least(X_ROWS, call->m - i);
+        for (size_t j = begin; j < end; j += TILE_W) {
+            float sums[X_ROWS][TILE_W];
+            memset(sums, 0, rows * sizeof(sums[0]));
+            four_rows(decode, in_place, call, i, rows, j, end, sums);
+            for (size_t r = 0; r < rows; r++)
+                finish_row(call, i + r, j, least(TILE_W, end - j), sums[r]);
+        }
+    }
+}
+
+CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,
+                      float *y, size_t begin, size_t end)
+{
+    for (size_t t = begin; t < end; t++) {
+        size_t row = ids[t] >= 0 && (size_t)ids[t] < rows ? (size_t)ids[t] : 0;
+        decode(table, row, 0, width, y + t * width);
+    }
+}
+
+/* The decoder of one type with its two kernels. */
+#define KERNELS(name, in_place, decoder)                                                                               \
+    static void decode_row_##name(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)         \
+    {                                                                                                                  \
+        decoder;                                                                                                       \
+    }                                                                                                                  \
+    void CPU_NAME(matmul_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
+    {                                                                                                                  \
+        matmul(decode_row_##name, in_place, call, begin, end);                                                         \
+    }                                                                                                                  \
+    void CPU_NAME(embed_##name)(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,         \
+                                float *y, size_t begin, size_t end)                                                    \
+    {                                                                                                                  \
+        embed(decode_row_##name, table, rows, width, ids, y, begin, end);                                              \
+    }
+
+KERNELS(f32, 1, decode_f32(w, row, at, count, out))
+KERNELS(f16, 0, decode16(0, w, row, at, count, out))
+KERNELS(bf16, 0, decode16(1, w, row, at, count, out))
+KERNELS(q8_0, 0, decode_blocks(layout_q8_0, w, row, at, count, out))
+KERNELS(q4_0, 0, decode_blocks(layout_q4_0, w, row, at, count, out))
+KERNELS(q4_1, 0, decode_blocks(layout_q4_1, w, row, at, count, out))
+KERNELS(q8_g32, 0, decode_blocks(layout_q8_g32, w, row, at, count, out))
+KERNELS(q8_g128, 0, decode_blocks(layout_q8_g128, w, row, at, count, out))
+KERNELS(q4_g32, 0, decode_blocks(layout_q4_g32, w, row, at, count, out))
+KERNELS(q4_g128, 0, decode_blocks(layout_q4_g128, w, row, at, count, out))

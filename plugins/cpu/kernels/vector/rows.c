@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Norms, softmax, arg-max, rotary positions and cache rows on vectors.
+ * Layout: rows as they lie. Tile: one row, four vectors at a time where sums are taken. Bound: bytes; the sines and
+ * cosines of rotary positions come from the C library, once per token for all heads.
+ */
+#include "math.h"
+
+/* Sum of (x - mean)^2. */
+CPU_INLINE float squares(const float *x, size_t n, float mean)
+{
+    vf sums[4] = {{0}};
+    size_t i = 0;
+    for (; i + 4 * VN <= n; i += 4 * VN) {
+        CPU_UNROLL
+        for (size_t u = 0; u < 4; u++) {
+            vf d = v_load(x + i + u * VN) - mean;
+            sums[u] = v_fma(d, d, sums[u]);
+        }
+    }
+    float rest = 0;
+    for (; i < n; i++)
+        rest += (x[i] - mean) * (x[i] - mean);
+    return v_sum((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+}
+
+CPU_INLINE float total(const float *x, size_t n)
+{
+    vf sums[2] = {{0}};
+    size_t i = 0;
+    for (; i + 2 * VN <= n; i += 2 * VN) {
+        sums[0] += v_load(x + i);
+        sums[1] += v_load(x + i + VN);
+    }
+    float rest = 0;
+    for (; i < n; i++)
+        rest += x[i];
+    return v_sum(sums[0] + sums[1]) + rest;
+}
+
+/* y = (x - mean) * factor * weight + bias. */
+CPU_INLINE void scale_row(const float *x, float mean, float factor, const float *weight, const float *bias, float *y,
+                          size_t n)
+{
+    size_t i = 0;
+    for (; i + VN <= n; i += VN) {
+        vf value = (v_load(x + i) - mean) * factor * v_load(weight + i);
+        v_store(y + i, bias ? value + v_load(bias + i) : value);
+    }
+    for (; i < n; i++)
+        y[i] = (x[i] - mean) * factor * weight[i] + (bias ? bias[i] : 0);
+}
+
+void CPU_NAME(rms_norm)(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
+                        size_t begin, size_t end)
+{
+    (void)bias;
+    for (size_t r = begin; r < end; r++) {
+        float factor = 1 / sqrtf(squares(x + r * n, n, 0) / (float)n + epsilon);
+        scale_row(x + r * n, 0, factor, weight, NULL, y + r * n, n);
+    }
+}
+
+void CPU_NAME(layer_norm)(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
+                          size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        float mean = total(x + r * n, n) / (float)n;
+        float factor = 1 / sqrtf(squares(x + r * n, n, mean) / (float)n + epsilon);
+        scale_row(x + r * n, mean, factor, weight, bias, y + r * n, n);
+    }
+}
+
+CPU_INLINE float largest(const float *x, size_t n)
+{
+    float most = x[0];
+    size_t i = 0;
+    if (n >= VN) {
+        vf v = v_load(x);
+        for (i = VN; i + VN <= n; i += VN)
+            v = v_max(v, v_load(x + i));
+        most = v_most(v);
+    }
+    for (; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+void CPU_NAME(softmax)(const float *x, size_t n, float *y, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        float *out = y + r * n, most = largest(row, n);
+        vf sums = {0};
+        size_t i = 0;
+        for (; i + VN <= n; i += VN) {
+            vf e = v_exp(v_load(row + i) - most);
+            v_store(out + i, e);
+            sums += e;
+        }
+        float sum = v_sum(sums);
+        if (i < n) {
+            v_store_part(out + i, v_exp(v_load_part(row + i, n - i) - most), n - i);
+            for (; i < n; i++)
+                sum += out[i];
+        }
+        float inverse = 1 / sum;
+        for (i = 0; i < n; i++)
+            out[i] *= inverse;
+    }
+}
+
+void CPU_NAME(argmax)(const float *x, size_t n, int32_t *y, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) {
+        const float *row = x + r * n;
+        /* A NaN never compares greater, so starting below everything skips it. */
+        vf most = v_set(-INFINITY);
+        size_t i = 0;
+        for (; i + VN <= n; i += VN)
+            most = v_max(v_load(row + i), most);
+        float best = v_most(most);
+        for (; i < n; i++)
+            best = row[i] > best ? row[i] : best;
+        for (i = 0; i < n && !(row[i] >= best); i++)
+            ;
+        y[r] = (int32_t)(i < n ? i : 0);
+    }
+}
+
+#define PAIRS 64u
+
+/* Pairs that lie apart: element i with element i + pairs. */
+CPU_INLINE void turn_halves(const float *x, float *y, size_t apart, size_t count, const float *cosine,
+                            const float *sine)
+{
+    size_t i = 0;
+    for (; i + VN <= count; i += VN) {
+        vf a = v_load(x + i), b = v_load(x + i + apart), c = v_load(cosine + i), s = v_load(sine + i);
+        v_store(y + i, a * c - b * s);
+        v_store(y + i + apart, b * c + a * s);
+    }
+    for (; i < count; i++) {
+        float a = x[i], b = x[i + apart];
+        y[i] = a * cosine[i] - b * sine[i];
+        y[i + apart] = b * cosine[i] + a * sine[i];
+    }
+}
+
+CPU_INLINE void turn_neighbours(const float *x, float *y, size_t count, const float *cosine, const float *sine)
+{
+    for (size_t i = 0; i < count; i++) {
+        float a = x[2 * i], b = x[2 * i + 1];
+        y[2 * i] = a * cosine[i] - b * sine[i];
+        y[2 * i + 1] = b * cosine[i] + a * sine[i];
+    }
+}
+
+static void turn(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
+                 const float *sine)
+{
+    for (size_t h = 0; h < call->heads; h++) {
+        size_t at = (token * call->heads + h) * call->size;
+        if (call->pairing == ACCEL_PAIR_HALVES)
+            turn_halves(call->x + at + lo, call->y + at + lo, call->pairs, count, cosine, sine);
+        else
+            turn_neighbours(call->x + at + 2 * lo, call->y + at + 2 * lo, count, cosine, sine);
+    }
+}
+
+void CPU_NAME(rotary)(const struct cpu_rotary *call, size_t begin, size_t end)
+{
+    for (size_t t = begin; t < end; t++) {
+        for (size_t lo = 0; lo < call->pairs; lo += PAIRS) {
+            float cosine[PAIRS], sine[PAIRS];
+            size_t count = least(PAIRS, call->pairs - lo);
+            for (size_t i = 0; i < count; i++) {
+                float angle = (float)call->position[t] * call->frequency[lo + i];
+                cosine[i] = cosf(angle) * call->scale;
+                sine[i] = sinf(angle) * call->scale;
+            }
+            turn(call, t, lo, count, cosine, sine);
+        }
+        for (size_t h = 0; h < call->heads && call->x != call->y; h++) {
+            size_t at = (t * call->heads + h) * call->size + 2 * call->pairs;
+            memcpy(call->y + at, call->x + at, (call->size - 2 * call->pairs) * sizeof(float));
+        }
+    }
+}
+
+void CPU_NAME(cache_write)(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache, size_t begin,
+                           size_t end)
+{
+    for (size_t t = begin; t < end; t++) {
+        if (slot[t] < 0)
+            continue;
+        const float *from = x + t * row;
+        size_t at = (size_t)slot[t] * row, i = 0;
+        if (type == ACCEL_F32) {
+            memcpy((float *)cache + at, from, row * sizeof(float));
+            continue;
+        }
+        uint16_t *to = (uint16_t *)cache + at;
+        for (; i + VN <= row; i += VN)
+            v_store_f16(to + i, v_load(from + i));
+        if (i < row) {
+            uint16_t part[VN];
+            v_store_f16(part, v_load_part(from + i, row - i));
+            memcpy(to + i, part, (row - i) * sizeof(uint16_t));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the vector kernels: a vector of VN floats and the few operations that the compiler's own vector arithmetic
+ * lacks. Files in vector/ are compiled once per level, with the level's flags; CPU_NAME gives their functions the
+ * level's name. Everything here is static, so that no linker keeps one level's copy for another. Under SIMD_EMULATE
+ * (tests of the 512-bit level on other machines) the operations are loops over the elements.
+ */
+#ifndef CPU_VECTOR_VEC_H
+#define CPU_VECTOR_VEC_H
+
+#include "layout.h"
+#include "plugins/cpu/kernels/declare.h"
+
+#include <math.h>
+
+#ifdef CPU_BUILD_AVX512
+#define VN 16u
+#define CPU_NAME(name) cpu_##name##_avx512
+#include "plugins/cpu/kernels/avx512/simd.h"
+#else
+#define VN 8u
+#define CPU_NAME(name) cpu_##name##_avx2
+#include <immintrin.h>
+#endif
+
+typedef float vf __attribute__((vector_size(VN * 4)));
+typedef int32_t vi __attribute__((vector_size(VN * 4)));
+
+CPU_INLINE vf v_load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+CPU_INLINE void v_store(float *p, vf v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+CPU_INLINE vf v_set(float x)
+{
+    return x - (vf){0};
+}
+
+/* The first n < VN elements, zeros after them. */
+CPU_INLINE vf v_load_part(const float *p, size_t n)
+{
+    float t[VN] = {0};
+    memcpy(t, p, n * sizeof(float));
+    return v_load(t);
+}
+
+CPU_INLINE void v_store_part(float *p, vf v, size_t n)
+{
+    float t[VN];
+    v_store(t, v);
+    memcpy(p, t, n * sizeof(float));
+}
+
+/* a where the mask is set, else b. */
+CPU_INLINE vf v_select(vi mask, vf a, vf b)
+{
+    return (vf)((mask & (vi)a) | (~mask & (vi)b));
+}
+
+CPU_INLINE vf v_abs(vf a)
+{
+    return (vf)((vi)a & 0x7fffffff);
+}
+
+#if defined(SIMD_EMULATE)
+
+CPU_INLINE vf v_fma(vf a, vf b, vf c)
+{
+    for (unsigned i = 0; i < VN; i++)
+        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+}
+
+CPU_INLINE vf v_max(vf a, vf b)
+{
+    return v_select(a > b, a, b);
+}
+
+CPU_INLINE vf v_min(vf a, vf b)
+{
+    return v_select(a < b, a, b);
+}
+
+CPU_INLINE vf v_round(vf a)
+{
+    for (unsigned i = 0; i < VN; i++)
+        a[i] = __builtin_rintf(a[i]);
+    return a;
+}
+
+CPU_INLINE vf v_load_f16(const uint16_t *p)
+{
+    vf v;
+    for (unsigned i = 0; i < VN; i++)
+        v[i] = _cvtsh_ss(p[i]);
+    return v;
+}
+
+CPU_INLINE void v_store_f16(uint16_t *p, vf v)
+{
+    for (unsigned i = 0; i < VN; i++)
+        p[i] = (uint16_t)_cvtss_sh(v[i], 0);
+}
+
+CPU_INLINE vf v_load_i8(const void *p)
+{
+    vf v;
+    for (unsigned i = 0; i < VN; i++)
+        v[i] = ((const int8_t *)p)[i];
+    return v;
+}
+
+CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
+{
+    vf v;
+    for (unsigned i = 0; i < VN; i++)
+        v[i] = (float)(((const uint8_t *)p)[i] >> shift & mask);
+    return v;
+}
+
+CPU_INLINE vf v_load_bf16(const uint16_t *p)
+{
+    vi v;
+    for (unsigned i = 0; i < VN; i++)
+        v[i] = (int32_t)((uint32_t)p[i] << 16);
+    return (vf)v;
+}
+
+#elif defined(CPU_BUILD_AVX512)
+
+CPU_INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+/* Of a NaN and a number the second is the result. */
+CPU_INLINE vf v_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+}
+
+CPU_INLINE vf v_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+
+CPU_INLINE vf v_round(vf a)
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+CPU_INLINE vf v_load_f16(const uint16_t *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+
+CPU_INLINE void v_store_f16(uint16_t *p, vf v)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+CPU_INLINE vf v_load_i8(const void *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
+CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
+{
+    __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32(v, shift), _mm512_set1_epi32(mask)));
+}
+
+CPU_INLINE vf v_load_bf16(const uint16_t *p)
+{
+    __m512i v = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return (vf)_mm512_slli_epi32(v, 16);
+}
+
+#else
+
+CPU_INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+/* Of a NaN and a number the second is the result. */
+CPU_INLINE vf v_max(vf a, vf b)
+{
+    return _mm256_max_ps(a, b);
+}
+
+CPU_INLINE vf v_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+
+CPU_INLINE vf v_round(vf a)
+{
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+CPU_INLINE vf v_load_f16(const uint16_t *p)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+
+CPU_INLINE void v_store_f16(uint16_t *p, vf v)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+CPU_INLINE vf v_load_i8(const void *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
+{
+    __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+    return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, (int)shift), _mm256_set1_epi32(mask)));
+}
+
+CPU_INLINE vf v_load_bf16(const uint16_t *p)
+{
+    __m256i v = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return (vf)_mm256_slli_epi32(v, 16);
+}
+
+#endif
+
+CPU_INLINE float v_sum(vf v)
+{
+    float t[VN];
+    v_store(t, v);
+#if defined(CPU_BUILD_AVX512)
+    CPU_UNROLL
+    for (unsigned i = 0; i < 8; i++)
+        t[i] += t[i + 8];
+#endif
+    float low = (t[0] + t[4]) + (t[2] + t[6]), high = (t[1] + t[5]) + (t[3] + t[7]);
+    return low + high;
+}
+
+CPU_INLINE float v_most(vf v)
+{
+    float t[VN], most;
+    v_store(t, v);
+    most = t[0];
+    for (unsigned i = 1; i < VN; i++)
+        most = t[i] > most ? t[i] : most;
+    return most;
+}
+
+CPU_INLINE float half_to_float(const void *p)
+{
+    uint16_t half;
+    memcpy(&half, p, sizeof(half));
+    return _cvtsh_ss(half);
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernels [LEVEL [THREADS [TYPE|all [8|32]]]]: speed of the cpu driver's kernels beside what the machine can do: bytes
+ * per second of a plain read, and multiply-adds of 8-bit numbers per second. Every figure is the best of several runs;
+ * nothing is asserted.
+ */
+#include "plugins/cpu/kernels/kernels.h"
+
+#include <accel/quant/format.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define MOST_THREADS 64u
+#define REPEAT 7
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A piece of work for part `part` of `parts`. */
+typedef void work_fn(void *context, size_t part, size_t parts);
+
+struct share {
+    work_fn *work;
+    void *context;
+    size_t part;
+    size_t parts;
+};
+
+static void *share_run(void *argument)
+{
+    struct share *share = argument;
+    share->work(share->context, share->part, share->parts);
+    return NULL;
+}
+
+/* Best time of the work on `parts` threads. */
+static double best_time(work_fn *work, void *context, size_t parts)
+{
+    double best = 1e9;
+    for (int r = 0; r < REPEAT; r++) {
+        pthread_t threads[MOST_THREADS];
+        struct share shares[MOST_THREADS];
+        double start = now();
+        for (size_t p = 0; p < parts; p++) {
+            shares[p] = (struct share){work, context, p, parts};
+            if (p > 0 && pthread_create(&threads[p], NULL, share_run, &shares[p]) != 0)
+                exit(1);
+        }
+        share_run(&shares[0]);
+        for (size_t p = 1; p < parts; p++)
+            pthread_join(threads[p], NULL);
+        double time = now() - start;
+        best = time < best ? time : best;
+    }
+    return best;
+}
+
+static void *must(void *memory)
+{
+    if (!memory) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+struct stream {
+    const char *bytes;
+    size_t size;
+    uint64_t sink[MOST_THREADS * 8];
+};
+
+static void read_stream(void *context, size_t part, size_t parts)
+{
+    struct stream *s = context;
+    typedef uint64_t words __attribute__((vector_size(64), aligned(8)));
+    const char *from = s->bytes + s->size / parts * part;
+    words sum = {0};
+    for (size_t i = 0; i + 256 <= s->size / parts; i += 256) {
+        const words *w = (const words *)(from + i);
+        sum += (w[0] ^ w[1]) ^ (w[2] ^ w[3]);
+    }
+    s->sink[part * 8] = sum[0] ^ sum[3];
+}
+
+#if defined(__x86_64__)
+#define PEAK_STEPS 4000000u
+
+/* Twelve chains of the instruction pair that 8-bit products need on AVX2. */
+__attribute__((target("avx2"))) static void multiply_peak(void *context, size_t part, size_t parts)
+{
+    uint64_t *sink = context;
+    __m256i acc[12], x = _mm256_set1_epi8((char)(part + 1)), w = _mm256_set1_epi8(3);
+    (void)parts;
+    for (int i = 0; i < 12; i++)
+        acc[i] = _mm256_setzero_si256();
+    for (size_t s = 0; s < PEAK_STEPS; s++) {
+        __asm__ volatile("" : "+x"(x));
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; i++) {
+            __m256i product = _mm256_maddubs_epi16(w, x);
+            __asm__ volatile("" : "+x"(product)); /* each product is computed */
+            acc[i] = _mm256_add_epi16(acc[i], product);
+        }
+    }
+    for (int i = 1; i < 12; i++)
+        acc[0] = _mm256_add_epi16(acc[0], acc[i]);
+    sink[part * 8] = (uint64_t)_mm256_extract_epi64(acc[0], 0);
+}
+#endif
+
+struct problem {
+    cpu_matmul_fn *run;
+    struct cpu_matmul call;
+};
+
+static void run_matmul(void *context, size_t part, size_t parts)
+{
+    struct problem *p = context;
+    size_t unit = (p->call.n + parts - 1) / parts;
+    size_t begin = unit * part, end = begin + unit < p->call.n ? begin + unit : p->call.n;
+    p->run(&p->call, begin, end);
+}
+
+static void random_weights(const struct accel_format *format, struct cpu_matrix *w, size_t n, size_t k)
+{
+    float *row = must(malloc(k * sizeof(float)));
+    for (size_t i = 0; i < k; i++)
+        row[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+    for (uint32_t p = 0; p < format->planes; p++) {
+        (void)accel_format_row_bytes(format->type, p, k, &w->stride[p]);
+        w->plane[p] = must(malloc(n * w->stride[p]));
+    }
+    void *planes[2] = {(void *)w->plane[0], (void *)w->plane[1]};
+    (void)accel_format_encode(format->type, row, k, planes);
+    for (uint32_t p = 0; p < format->planes; p++) {
+        for (size_t j = 1; j < n; j++)
+            memcpy((char *)planes[p] + j * w->stride[p], planes[p], w->stride[p]);
+    }
+    free(row);
+}
+
+/* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
+static void bench_matmul(const struct cpu_kernels *table, int weight, int eight, size_t threads)
+{
+    enum { M = 128, K = 2048, N = 16384, SMALL_N = 2048 };
+    struct accel_format format;
+    struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.n = N, .k = K, .x_stride = K}};
+    if (!p.run)
+        return;
+    (void)accel_format_describe(cpu_weight_type((enum cpu_weight)weight), &format);
+    random_weights(&format, &p.call.w, N, K);
+    float *x = must(malloc(M * K * sizeof(float))), *y = must(calloc((size_t)M * N, sizeof(float)));
+    for (size_t i = 0; i < M * K; i++)
+        x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+    p.call.x = x;
+    p.call.x8 = (struct cpu_rows8){must(malloc(M * K)), must(malloc(M * K / 8)), must(malloc(M * K / 8))};
+    table->quantize(x, K, K, &p.call.x8, 0, M);
+    p.call.y = y;
+    printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
+    for (size_t m = 1; m <= 4; m *= 2) {
+        p.call.m = m;
+        p.call.y_stride = N;
+        double bytes = (double)N * K * format.bits_per_value / 8;
+        printf("  m=%zu %6.2f GB/s", m, bytes / best_time(run_matmul, &p, threads) * 1e-9);
+    }
+    for (size_t m = 16; m <= M; m *= 8) {
+        p.call.m = m;
+        p.call.n = SMALL_N;
+        p.call.y_stride = SMALL_N;
+        double operations = (double)m * SMALL_N * K;
+        printf("  m=%zu %7.2f Gmac/s", m, operations / best_time(run_matmul, &p, threads) * 1e-9);
+    }
+    printf("\n");
+    free(x);
+    free(y);
+    free(p.call.x8.q);
+    free(p.call.x8.scale);
+    free(p.call.x8.sum);
+    free((void *)p.call.w.plane[0]);
+    free((void *)p.call.w.plane[1]);
+}
+
+static void bench_machine(size_t threads)
+{
+    struct stream stream = {.size = 256u << 20};
+    char *bytes = must(malloc(stream.size));
+    memset(bytes, 1, stream.size);
+    stream.bytes = bytes;
+    printf("read    %6.2f GB/s\n", (double)stream.size / best_time(read_stream, &stream, threads) * 1e-9);
+    free(bytes);
+#if defined(__x86_64__)
+    if (cpu_level_detect() >= CPU_LEVEL_AVX2) {
+        double steps = (double)PEAK_STEPS * 12 * 32 * (double)threads;
+        printf("8-bit   %6.2f Gmac/s (AVX2 multiply and add in 16 bits)\n",
+               steps / best_time(multiply_peak, stream.sink, threads) * 1e-9);
+    }
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t level = cpu_level_detect(), wish = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : level;
+    size_t threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+    threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    struct cpu_kernels table;
+    cpu_kernels_fill(&table, wish < level ? wish : level);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("level %s, %zu threads\n", cpu_level_name(table.level), threads);
+    bench_machine(threads);
+    for (int w = 0; w < CPU_WEIGHTS; w++) {
+        if (argc > 3 && strcmp(argv[3], "all") != 0 &&
+            accel_format_find(argv[3]) != cpu_weight_type((enum cpu_weight)w))
+            continue;
+        for (int eight = 1; eight >= 0; eight--) {
+            if (argc <= 4 || (atoi(argv[4]) == 8) == eight)
+                bench_matmul(&table, w, eight, threads);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matmul in both modes, embed, rounding to 8 bits. */
+#include "support.h"
+
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Guarded weights [n, k] with random digits and sane scales, and the same decoded. */
+struct weights {
+    struct accel_format format;
+    struct cpu_matrix matrix;
+    size_t bytes[2];
+    float *decoded;
+    size_t decoded_bytes;
+};
+
+static void scale_put(uint8_t *at)
+{
+    float scale = random_below(20) == 0 ? 0 : random_float() * 0.02f;
+    uint16_t half = accel_f16_from_f32(scale);
+    memcpy(at, &half, sizeof(half));
+}
+
+/* Digits at random; some blocks all of one extreme byte. */
+static void digits_put(uint8_t *at, size_t bytes)
+{
+    static const uint8_t extremes[4] = {0x00, 0xff, 0x80, 0x7f};
+    uint32_t kind = random_below(12);
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = kind < 4 ? extremes[kind] : (uint8_t)random_bits();
+}
+
+static void block_put(const struct accel_format *format, uint8_t *digits, uint8_t *scale)
+{
+    if (format->kind == ACCEL_FORMAT_PLANAR) {
+        digits_put(digits, format->plane_bytes[0]);
+        scale_put(scale);
+    } else if (format->kind == ACCEL_FORMAT_INTERLEAVED) {
+        size_t head = format->type == ACCEL_Q4_1 ? 4 : 2;
+        for (size_t i = 0; i < head; i += 2)
+            scale_put(digits + i);
+        digits_put(digits + head, format->plane_bytes[0] - head);
+    } else {
+        float value = random_float() * 0.05f;
+        void *plane = digits;
+        assert_int_equal(accel_format_encode(format->type, &value, 1, &plane), ACCEL_OK);
+    }
+}
+
+static struct weights weights_new(enum cpu_weight weight, size_t n, size_t k)
+{
+    struct weights w = {0};
+    assert_int_equal(accel_format_describe(cpu_weight_type(weight), &w.format), ACCEL_OK);
+    for (uint32_t p = 0; p < w.format.planes; p++) {
+        assert_int_equal(accel_format_row_bytes(w.format.type, p, k, &w.matrix.stride[p]), ACCEL_OK);
+        w.bytes[p] = n * w.matrix.stride[p];
+        w.matrix.plane[p] = guard_new(w.bytes[p]);
+    }
+    for (size_t b = 0; b < n * k / w.format.block_values; b++)
+        block_put(&w.format, (uint8_t *)w.matrix.plane[0] + b * w.format.plane_bytes[0],
+                  (uint8_t *)w.matrix.plane[1] + b * w.format.plane_bytes[1]);
+    w.decoded_bytes = n * k * sizeof(float);
+    w.decoded = guard_new(w.decoded_bytes);
+    for (size_t j = 0; j < n; j++) {
+        const void *planes[2] = {(const char *)w.matrix.plane[0] + j * w.matrix.stride[0],
+                                 (const char *)w.matrix.plane[1] + j * w.matrix.stride[1]};
+        assert_int_equal(accel_format_decode(w.format.type, planes, k, w.decoded + j * k), ACCEL_OK);
+    }
+    return w;
+}
+
+static void weights_free(struct weights *w)
+{
+    guard_free((void *)w->matrix.plane[0], w->bytes[0]);
+    guard_free((void *)w->matrix.plane[1], w->bytes[1]);
+    guard_free(w->decoded, w->decoded_bytes);
+}
+
+/* Guarded activations in both forms; some blocks are constant, so that every product has its largest size. */
+struct inputs {
+    float *x;
+    float *bias;
+    float *residual;
+    float *y;
+    struct cpu_rows8 x8;
+    size_t m, n, k;
+};
+
+static struct inputs inputs_new(const struct cpu_kernels *twins, size_t m, size_t n, size_t k)
+{
+    struct inputs in = {.m = m, .n = n, .k = k};
+    in.x = guard_new(m * k * sizeof(float));
+    in.bias = guard_new(n * sizeof(float));
+    in.residual = guard_new(m * n * sizeof(float));
+    in.y = guard_new(m * n * sizeof(float));
+    random_fill(in.x, m * k);
+    for (size_t i = 0; i + 32 <= m * k; i += 32) {
+        for (size_t l = 0; l < 32 && random_below(32) == 0; l++)
+            in.x[i + l] = 3;
+    }
+    for (size_t l = 0; l < k && m > 2; l++)
+        in.x[2 * k + l] = l % 64 < 32 ? -1.5f : 0;
+    random_fill(in.bias, n);
+    random_fill(in.residual, m * n);
+    in.x8 = (struct cpu_rows8){guard_new(m * k), guard_new(m * k / 32 * sizeof(float)),
+                               guard_new(m * k / 32 * sizeof(float))};
+    if (k % 32 == 0)
+        twins->quantize(in.x, k, k, &in.x8, 0, m);
+    return in;
+}
+
+static void inputs_free(struct inputs *in)
+{
+    guard_free(in->x, in->m * in->k * sizeof(float));
+    guard_free(in->bias, in->n * sizeof(float));
+    guard_free(in->residual, in->m * in->n * sizeof(float));
+    guard_free(in->y, in->m * in->n * sizeof(float));
+    guard_free(in->x8.q, in->m * in->k);
+    guard_free(in->x8.scale, in->m * in->k / 32 * sizeof(float));
+    guard_free(in->x8.sum, in->m * in->k / 32 * sizeof(float));
+}
+
+/* x as the kernel sees it. */
+static double x_value(const struct inputs *in, int eight, size_t i, size_t l)
+{
+    if (!eight)
+        return in->x[i * in->k + l];
+    return (double)in->x8.scale[i * (in->k / 32) + l / 32] * in->x8.q[i * in->k + l];
+}
+
+static void check_result(const char *what, const struct weights *w, const struct inputs *in, int eight,
+                         const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < in->m; i++) {
+        for (size_t j = 0; j < in->n; j++) {
+            size_t at = i * in->n + j;
+            uint32_t untouched;
+            memcpy(&untouched, in->y + at, sizeof(untouched));
+            if (j < begin || j >= end) {
+                assert_int_equal(untouched, 0xa5a5a5a5u);
+                continue;
+            }
+            double sum = 0, size = 0;
+            for (size_t l = 0; l < in->k; l++) {
+                double product = w->decoded[j * in->k + l] * x_value(in, eight, i, l);
+                sum += product;
+                size += fabs(product);
+            }
+            sum += call->bias ? in->bias[j] : 0;
+            double want = function_value(call->function, sum) + (call->residual ? in->residual[at] : 0);
+            near_enough(what, at, in->y[at], want, 1e-5 * size + 2e-6 * (1 + fabs(want)));
+        }
+    }
+}
+
+static void run_case(const struct tables *tables, enum cpu_weight weight, int eight, size_t m, size_t n, size_t k)
+{
+    cpu_matmul_fn *kernel = eight ? tables->kernels.matmul8[weight] : tables->kernels.matmul[weight];
+    struct weights w = weights_new(weight, n, k);
+    struct inputs in = inputs_new(&tables->twins, m, n, k);
+    struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
+    char what[64];
+    size_t begin = random_below(3) == 0 ? random_below((uint32_t)n) : 0,
+           end = random_below(3) ? n : (begin + n + 1) / 2;
+    /* What the mode does not need is not there. */
+    if (eight)
+        call.x8 = in.x8;
+    else
+        call.x = in.x;
+    call.x_stride = k;
+    call.bias = random_below(2) ? in.bias : NULL;
+    call.residual = random_below(2) ? in.residual : NULL;
+    call.residual_stride = n;
+    call.function = random_below(2) ? random_below(ACCEL_FN_END) : ACCEL_FN_NONE;
+    snprintf(what, sizeof(what), "%s x%d [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, eight ? 8 : 32, m, n, k, begin,
+             end, call.function);
+    kernel(&call, begin, end);
+    check_result(what, &w, &in, eight, &call, begin, end);
+    inputs_free(&in);
+    weights_free(&w);
+}
+
+static const size_t some_m[] = {1, 2, 3, 4, 5, 6, 7, 9, 33, 131};
+static const size_t some_n[] = {1, 2, 3, 4, 5, 15, 16, 17, 37};
+static const size_t some_k[] = {128, 512, 640, 1152};
+static const size_t odd_k[] = {1, 7, 8, 17, 172, 519, 1037};
+
+#define PICK(list) list[random_below((uint32_t)(sizeof(list) / sizeof(list[0])))]
+
+void test_matmul(void **state)
+{
+    const struct tables *tables = *state;
+    for (int w = 0; w < CPU_WEIGHTS; w++) {
+        for (size_t c = 0; c < 40; c++) {
+            size_t m = c < 10 ? some_m[c] : PICK(some_m), k = w <= CPU_BF16 && c % 2 ? PICK(odd_k) : PICK(some_k);
+            run_case(tables, (enum cpu_weight)w, 0, m, PICK(some_n), k);
+        }
+    }
+}
+
+void test_matmul8(void **state)
+{
+    const struct tables *tables = *state;
+    for (int w = CPU_Q8_0; w < CPU_WEIGHTS; w++) {
+        int narrow = w != CPU_Q8_G128 && w != CPU_Q4_G128;
+        for (size_t c = 0; c < 60; c++) {
+            size_t m = c < 10 ? some_m[c] : PICK(some_m),
+                   k = narrow && c % 3 == 0 ? 32 + 32 * random_below(20) : PICK(some_k);
+            run_case(tables, (enum cpu_weight)w, 1, m, PICK(some_n), k);
+        }
+    }
+}
+
+/* The residual may be y itself, and rows may lie apart. */
+void test_matmul_alias(void **state)
+{
+    const struct tables *tables = *state;
+    enum { M = 6, N = 21, K = 256, STRIDE = 300 };
+    struct weights w = weights_new(CPU_Q4_0, N, K);
+    struct inputs in = inputs_new(&tables->twins, M, N, K);
+    float x[M * STRIDE], y[M * STRIDE], apart[M * STRIDE];
+    for (size_t i = 0; i < M; i++) {
+        memcpy(x + i * STRIDE, in.x + i * K, K * sizeof(float));
+        memcpy(y + i * STRIDE, in.residual + i * N, N * sizeof(float));
+    }
+    struct cpu_matmul call = {.w = w.matrix,
+                              .m = M,
+                              .n = N,
+                              .k = K,
+                              .x = x,
+                              .x_stride = STRIDE,
+                              .x8 = in.x8,
+                              .y = apart,
+                              .y_stride = STRIDE,
+                              .residual = in.residual,
+                              .residual_stride = N};
+    for (int eight = 0; eight < 2; eight++) {
+        cpu_matmul_fn *kernel = eight ? tables->kernels.matmul8[CPU_Q4_0] : tables->kernels.matmul[CPU_Q4_0];
+        float again[M * STRIDE];
+        memcpy(again, y, sizeof(y));
+        kernel(&call, 0, N);
+        struct cpu_matmul over = call;
+        over.y = again;
+        over.residual = again;
+        over.residual_stride = STRIDE;
+        kernel(&over, 0, N);
+        for (size_t i = 0; i < M; i++)
+            assert_memory_equal(again + i * STRIDE, apart + i * STRIDE, N * sizeof(float));
+    }
+    inputs_free(&in);
+    weights_free(&w);
+}
+
+void test_embed(void **state)
+{
+    const struct tables *tables = *state;
+    enum { ROWS = 11, TOKENS = 5 };
+    static const int32_t ids[TOKENS] = {3, 10, -1, 11, 0};
+    static const size_t right[TOKENS] = {3, 10, 0, 0, 0};
+    for (int weight = 0; weight < CPU_WEIGHTS; weight++) {
+        size_t k = weight <= CPU_BF16 ? 173 : 384;
+        struct weights w = weights_new((enum cpu_weight)weight, ROWS, k);
+        float *y = guard_new(TOKENS * k * sizeof(float));
+        tables->kernels.embed[weight](&w.matrix, ROWS, k, ids, y, 0, 2);
+        tables->kernels.embed[weight](&w.matrix, ROWS, k, ids, y, 2, TOKENS);
+        for (size_t i = 0; i < TOKENS * k; i++) {
+            double want = w.decoded[right[i / k] * k + i % k];
+            near_enough(w.format.name, i, y[i], want, w.format.type == ACCEL_Q4_1 ? 1e-7 : 0);
+        }
+        guard_free(y, TOKENS * k * sizeof(float));
+        weights_free(&w);
+    }
+}
+
+/* Every level rounds to the same bits. */
+void test_quantize(void **state)
+{
+    const struct tables *tables = *state;
+    enum { M = 9, K = 352, STRIDE = 360 };
+    float *x = guard_new(M * STRIDE * sizeof(float));
+    random_fill(x, M * STRIDE);
+    memset(x, 0, 32 * sizeof(float));
+    x[40] = 1e-40f;
+    for (size_t i = 64; i < 96; i++)
+        x[i] = 1e-39f * (float)i;
+    for (size_t i = 96; i < 128; i++)
+        x[i] = (float)(i - 96) - 15.5f; /* ties */
+    struct cpu_rows8 a = {guard_new(M * K), guard_new(M * K / 8), guard_new(M * K / 8)};
+    struct cpu_rows8 b = {guard_new(M * K), guard_new(M * K / 8), guard_new(M * K / 8)};
+    tables->kernels.quantize(x, STRIDE, K, &a, 0, 4);
+    tables->kernels.quantize(x, STRIDE, K, &a, 4, M);
+    tables->twins.quantize(x, STRIDE, K, &b, 0, M);
+    assert_memory_equal(a.q, b.q, M * K);
+    assert_memory_equal(a.scale, b.scale, M * K / 8);
+    assert_memory_equal(a.sum, b.sum, M * K / 8);
+    for (size_t i = 0; i < M * K; i++) {
+        double scale = a.scale[i / 32];
+        near_enough("quantize", i, scale * a.q[i], x[i / K * STRIDE + i % K], 0.5001 * scale + 1e-36);
+    }
+    guard_free(x, M * STRIDE * sizeof(float));
+    guard_free(a.q, M * K);
+    guard_free(a.scale, M * K / 8);
+    guard_free(a.sum, M * K / 8);
+    guard_free(b.q, M * K);
+    guard_free(b.scale, M * K / 8);
+    guard_free(b.sum, M * K / 8);
+}

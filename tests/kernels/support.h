@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tests of the kernels share. One source, several programs: KERNELS_LEVEL says which level a program tests;
+ * level 0, the twins, is held against sums in double, every other level against the twins as well.
+ */
+#ifndef TESTS_KERNELS_SUPPORT_H
+#define TESTS_KERNELS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plugins/cpu/kernels/kernels.h"
+
+/* The level under test, and the twins. */
+struct tables {
+    struct cpu_kernels kernels;
+    struct cpu_kernels twins;
+};
+
+/*
+ * Memory that ends at a page which may not be touched, so that a read or a write past the end is a fault; what lies
+ * before it is filled with a pattern, so that a write there is seen by guard_check.
+ */
+void *guard_new(size_t bytes);
+
+/* Fails the test when something before the memory was overwritten. */
+void guard_check(void *memory, size_t bytes);
+
+/* Frees what guard_new made; checks it too. NULL is accepted. */
+void guard_free(void *memory, size_t bytes);
+
+/* Random numbers: the same in every run. */
+uint32_t random_bits(void);
+/* Less than `limit`. */
+uint32_t random_below(uint32_t limit);
+/* Between -1 and 1. */
+float random_float(void);
+/* Fills with numbers between -1 and 1, now and then a large one. */
+void random_fill(float *values, size_t count);
+
+/* Fails unless |got - want| <= limit (a NaN never passes, equal infinities do). */
+void near_enough(const char *what, size_t index, double got, double want, double limit);
+
+/* A function of accel/ops.h in double. */
+double function_value(uint32_t function, double x);
+
+/* Tests of one subject each; *state is struct tables. */
+void test_matmul(void **state);
+void test_matmul8(void **state);
+void test_matmul_alias(void **state);
+void test_embed(void **state);
+void test_quantize(void **state);
+void test_norms(void **state);
+void test_softmax(void **state);
+void test_argmax(void **state);
+void test_rotary(void **state);
+void test_functions(void **state);
+void test_gate(void **state);
+void test_binary(void **state);
+void test_cache_write(void **state);
+void test_attention(void **state);
+void test_attention_pages(void **state);
+void test_attention_f16(void **state);
+
+#endif
