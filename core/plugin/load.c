@@ -36,7 +36,25 @@ static void restore(const struct surroundings *before)
 static int32_t fail_ltdl(struct accel_error *error, const char *path, const char *what)
 {
     const char *text = lt_dlerror();
-    accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: %s: %s", path, what, text ? text : "no reason given");
+    return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: %s: %s", path, what, text ? text : "no reason given");
+}
+
+/* libltdl says "file not found" whatever happened. The loader itself is asked again for the reason, which names the
+ * library or the symbol that is missing. */
+static int32_t fail_open(struct accel_error *error, const char *path)
+{
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *text = module ? NULL : dlerror();
+    size_t bytes = strlen(path);
+    if (module != NULL)
+        dlclose(module);
+    if (text == NULL)
+        return fail_ltdl(error, path, "cannot be loaded");
+    /* The reason begins with the path where it is about this file. */
+    if (strncmp(text, path, bytes) == 0 && text[bytes] == ':')
+        text += bytes + 1 + strspn(text + bytes + 1, " ");
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be loaded: %s", path, text);
+    accel_error_remedy(error, "install what is missing, or another build of this driver");
     return ACCEL_E_NOT_FOUND;
 }
 
@@ -64,7 +82,7 @@ static int32_t open_module(const char *path, lt_dlhandle *out_module, struct acc
     if (code == ACCEL_OK) {
         *out_module = lt_dlopenadvise(path, advise);
         if (*out_module == NULL)
-            code = fail_ltdl(error, path, "cannot be loaded");
+            code = fail_open(error, path);
     }
     lt_dladvise_destroy(&advise);
     return code;

@@ -4,7 +4,7 @@
 # command, a program built with pkg-config, no path of the source or build folder inside; make uninstall leaves nothing.
 set -u
 cd "$ACCEL_TEST_BUILDDIR" || exit 99
-unset MAKEFLAGS MFLAGS MAKELEVEL ACCEL_DRIVER_PATH ACCEL_PROFILE_PATH
+unset MAKEFLAGS MFLAGS MAKELEVEL ACCEL_DRIVER_PATH ACCEL_PROFILE_PATH ACCEL_PROBE
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 failed=0

@@ -1,2 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
 # Drivers that only tests load: check_LTLIBRARIES with $(test_driver_ldflags).
+mock_drivers =
+check_LTLIBRARIES += $(mock_drivers)
+
+mock_drivers += tests/mock/good.la
+tests_mock_good_la_SOURCES = %D%/good.c %D%/mock.h
+tests_mock_good_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/twin.la
+tests_mock_twin_la_SOURCES = %D%/twin.c %D%/mock.h
+tests_mock_twin_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/missing_symbol.la
+tests_mock_missing_symbol_la_SOURCES = %D%/missing_symbol.c %D%/mock.h
+tests_mock_missing_symbol_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/no_entry.la
+tests_mock_no_entry_la_SOURCES = %D%/no_entry.c %D%/mock.h
+tests_mock_no_entry_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/wrong_abi.la
+tests_mock_wrong_abi_la_SOURCES = %D%/wrong_abi.c %D%/mock.h
+tests_mock_wrong_abi_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/crash_in_constructor.la
+tests_mock_crash_in_constructor_la_SOURCES = %D%/crash_in_constructor.c %D%/mock.h
+tests_mock_crash_in_constructor_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/hang_in_constructor.la
+tests_mock_hang_in_constructor_la_SOURCES = %D%/hang_in_constructor.c %D%/mock.h
+tests_mock_hang_in_constructor_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/abort_in_query.la
+tests_mock_abort_in_query_la_SOURCES = %D%/abort_in_query.c %D%/mock.h
+tests_mock_abort_in_query_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/exit_in_attach.la
+tests_mock_exit_in_attach_la_SOURCES = %D%/exit_in_attach.c %D%/mock.h
+tests_mock_exit_in_attach_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/crash_at_exit.la
+tests_mock_crash_at_exit_la_SOURCES = %D%/crash_at_exit.c %D%/mock.h
+tests_mock_crash_at_exit_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/prints.la
+tests_mock_prints_la_SOURCES = %D%/prints.c %D%/mock.h
+tests_mock_prints_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/garbage_number.la
+tests_mock_garbage_number_la_SOURCES = %D%/garbage_number.c %D%/mock.h
+tests_mock_garbage_number_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/garbage_count.la
+tests_mock_garbage_count_la_SOURCES = %D%/garbage_count.c %D%/mock.h
+tests_mock_garbage_count_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/garbage_text.la
+tests_mock_garbage_text_la_SOURCES = %D%/garbage_text.c %D%/mock.h
+tests_mock_garbage_text_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/extra_symbol.la
+tests_mock_extra_symbol_la_SOURCES = %D%/extra_symbol.c %D%/mock.h
+tests_mock_extra_symbol_la_LDFLAGS = -module -avoid-version -rpath /nowhere -Wl,-z,now -Wl,-z,nodelete \
+	-Wl,-z,noexecstack -export-symbols-regex '^accel_(driver_query|extra_symbol)$$'
+
+mock_drivers += tests/mock/no_note.la
+tests_mock_no_note_la_SOURCES = %D%/no_note.c %D%/mock.h
+tests_mock_no_note_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/bad_note.la
+tests_mock_bad_note_la_SOURCES = %D%/bad_note.c %D%/mock.h
+tests_mock_bad_note_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/exec_stack.la
+tests_mock_exec_stack_la_SOURCES = %D%/exec_stack.c %D%/mock.h
+tests_mock_exec_stack_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,execstack
+
+mock_drivers += tests/mock/lazy.la
+tests_mock_lazy_la_SOURCES = %D%/lazy.c %D%/mock.h
+tests_mock_lazy_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,lazy

@@ -69,3 +69,7 @@ tests_unit_token_sampler_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/format_file
 tests_unit_format_file_SOURCES = %D%/format_file.c %D%/format_support.h
 tests_unit_format_file_LDADD = $(model_test_libs)
+unit_tests += tests/unit/plugin_discover
+tests_unit_plugin_discover_SOURCES = %D%/plugin_discover.c
+tests_unit_plugin_discover_LDADD = $(core_test_libs)
+EXTRA_tests_unit_plugin_discover_DEPENDENCIES = $(mock_drivers) tools/accel-probe/accel-probe

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sin: does everything right and crashes when the process ends. */
+#define MOCK_NAME "crash-at-exit"
+#include "tests/mock/mock.h"
+
+static int *volatile nowhere;
+
+__attribute__((__destructor__)) static void crash(void)
+{
+    *nowhere = 1;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sin: never comes back from being loaded. */
+#define MOCK_NAME "hang-in-constructor"
+#include "tests/mock/mock.h"
+
+#include <unistd.h>
+
+__attribute__((__constructor__)) static void hang(void)
+{
+    for (;;)
+        pause();
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sin: writes to standard output. */
+#define MOCK_NAME "prints"
+#include "tests/mock/mock.h"
+
+#include <stdio.h>
+
+static void greet(void)
+{
+    puts("welcome to the mock runtime");
+}
+
+static const struct mock mock = {.in_attach = greet};
