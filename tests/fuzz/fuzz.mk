@@ -1,2 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fuzz targets: EXTRA_PROGRAMS, built by name.
+# Fuzz targets. In make check each runs over its corpus (replay.c); tests/fuzz/run builds one with libFuzzer and searches.
+if ACCEL_TESTS
+fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config
+check_PROGRAMS += $(fuzz_tests)
+TESTS += $(fuzz_tests)
+
+tests_fuzz_fuzz_gguf_SOURCES = %D%/fuzz_gguf.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_gguf_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_safetensors_SOURCES = %D%/fuzz_safetensors.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_safetensors_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_config_SOURCES = %D%/fuzz_config.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel.la -lm
+endif
+EXTRA_DIST += %D%/run

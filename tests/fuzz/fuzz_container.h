@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fuzz_gguf.c and fuzz_safetensors.c do with a file: everything that a reader of models may do. */
+#ifndef ACCEL_TESTS_FUZZ_FUZZ_CONTAINER_H
+#define ACCEL_TESTS_FUZZ_FUZZ_CONTAINER_H
+
+#include <accel/model/file.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/format/decoder_config.h"
+#include "tests/fuzz/fuzz.h"
+
+static inline void fuzz_require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static inline uint64_t fuzz_touch(const void *data, uint64_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < bytes; i++)
+        sum += at[i];
+    return sum;
+}
+
+static inline void fuzz_container(const uint8_t *data, size_t size, const char *name)
+{
+    struct accel_model_file *file = NULL;
+    struct accel_decoder_config config;
+    struct accel_error error = {0};
+    volatile uint64_t sum = 0;
+    if (accel_model_file_open_memory(data, size, name, &file, &error) != ACCEL_OK) {
+        fuzz_require(file == NULL && error.code != ACCEL_OK && strchr(error.text, '\n') == NULL);
+        return;
+    }
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+        fuzz_require(accel_model_file_find(file, tensor->name) == tensor);
+        sum += fuzz_touch(accel_model_file_data(file, tensor), tensor->bytes);
+    }
+    for (uint64_t i = 0; i < accel_model_file_value_count(file); i++) {
+        const struct accel_model_value *value = accel_model_file_value(file, i);
+        fuzz_require(accel_model_file_find_value(file, value->key) == value);
+        sum += fuzz_touch(value->data, value->count * value->width);
+        for (uint64_t k = 0; accel_model_value_text(value, k) != NULL; k++)
+            sum += fuzz_touch(accel_model_value_text(value, k)->text, accel_model_value_text(value, k)->length + 1);
+    }
+    if (accel_decoder_config_read(file, &config, &error) == ACCEL_OK)
+        fuzz_require(config.layers > 0 && config.windows != NULL && config.heads % config.kv_heads == 0);
+    accel_decoder_config_free(&config);
+    accel_model_file_close(file);
+}
+
+#endif
