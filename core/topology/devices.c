@@ -8,6 +8,24 @@
 #include "core/topology/internal.h"
 
 #define MOST_ACCELERATORS 8u
+#define BASE_BRIDGE 0x06u
+
+/* The standard for devices of virtual machines gives each type an id of its own, and often no class. */
+#define VIRTIO_VENDOR 0x1af4u
+#define VIRTIO_FIRST 0x1000u
+#define VIRTIO_LAST 0x107fu
+#define VIRTIO_DISPLAY 0x1050u
+
+/* Memory controllers and "others" stay: cards of programmable logic call themselves so. */
+bool topology_could_compute(uint32_t device_class, uint32_t vendor, uint32_t device)
+{
+    /* Storage, network, bridge, communication, docking, input, serial bus, wireless. */
+    static const uint8_t never[] = {0x01, 0x02, BASE_BRIDGE, 0x07, 0x09, 0x0a, 0x0c, 0x0d};
+    for (size_t i = 0; i < sizeof(never); i++)
+        if (device_class >> 8 == never[i])
+            return false;
+    return vendor != VIRTIO_VENDOR || device < VIRTIO_FIRST || device > VIRTIO_LAST || device == VIRTIO_DISPLAY;
+}
 
 static const char *os_device_type(hwloc_obj_osdev_type_t type)
 {
@@ -142,13 +160,16 @@ static int32_t read_pci(struct accel_topology *topology, const char *root, struc
     int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE);
     uint32_t most = found > 0 ? (uint32_t)found : 0;
     struct accel_pci_device *devices = accel_arena_array(&topology->arena, most, sizeof(*devices));
+    bool all = (topology->flags & ACCEL_TOPOLOGY_ALL_DEVICES) != 0;
     uint32_t count = 0;
     hwloc_obj_t object = NULL;
     if (devices == NULL)
         return topology_no_memory(error);
     while ((object = hwloc_get_next_pcidev(topology->hwloc, object)) != NULL) {
         int32_t code;
-        if (object->attr->pcidev.class_id >> 8 == 0x06)
+        const struct hwloc_pcidev_attr_s *attr = &object->attr->pcidev;
+        bool bridge = attr->class_id >> 8 == BASE_BRIDGE;
+        if (bridge || (!all && !topology_could_compute(attr->class_id, attr->vendor_id, attr->device_id)))
             continue;
         code = read_pci_device(topology, object, root, &devices[count], error);
         if (code != ACCEL_OK)

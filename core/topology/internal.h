@@ -10,6 +10,7 @@
 
 struct accel_topology {
     hwloc_topology_t hwloc;
+    uint32_t flags;           /* of the source */
     struct accel_arena arena; /* every string and array of the machine */
     struct accel_machine machine;
 };
@@ -41,6 +42,15 @@ int32_t topology_read_tree(struct accel_topology *topology, const char *root, st
  */
 uint32_t topology_accelerators_at(struct accel_topology *topology, const char *root, const char *address,
                                   const char **names, uint32_t capacity);
+
+/** False for PCI functions of which class (16 bits) and ids say that they compute nothing, and for bridges. */
+bool topology_could_compute(uint32_t device_class, uint32_t vendor, uint32_t device);
+
+/** False when this machine has no PCI function for which topology_could_compute. One file per operating system. */
+bool topology_pci_wanted(void);
+
+/** True when the system itself tells which hardware threads share a core. One file per operating system. */
+bool topology_system_tells_cores(void);
 
 /** Facts and hardware, when everything else is known. */
 int32_t topology_make_records(struct accel_topology *topology, struct accel_error *error);

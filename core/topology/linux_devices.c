@@ -14,6 +14,7 @@
 #include "core/base/strbuf.h"
 #include "core/topology/internal.h"
 
+#define PCI_FUNCTIONS "/sys/bus/pci/devices"
 #define TREE_DEPTH 3u
 #define TREE_DEVICES 64u
 #define TREE_NODES 8192u
@@ -40,6 +41,52 @@ uint32_t topology_accelerators_at(struct accel_topology *topology, const char *r
     if (folder)
         closedir(folder);
     return count;
+}
+
+bool topology_system_tells_cores(void)
+{
+    return access("/sys/devices/system/cpu/cpu0/topology/core_id", R_OK) == 0;
+}
+
+static bool read_hexadecimal(const char *text, const char *key, uint32_t *out_value, char **out_rest)
+{
+    const char *found = text ? strstr(text, key) : NULL;
+    if (found)
+        *out_value = (uint32_t)strtoul(found + strlen(key), out_rest, 16);
+    return found != NULL;
+}
+
+/* uevent holds lines such as PCI_CLASS=30200 and PCI_ID=1AF4:1050. What cannot be read may be anything. */
+static bool function_wanted(const char *name)
+{
+    struct accel_strbuf path = {0};
+    uint32_t class_code = 0, vendor = 0, device = 0;
+    char *text = NULL;
+    char *rest = NULL;
+    bool wanted = true;
+    accel_strbuf_printf(&path, PCI_FUNCTIONS "/%s/uevent", name);
+    if (!path.failed)
+        accel_file_read(path.text, PROPERTY_LIMIT, &text, NULL, NULL);
+    if (read_hexadecimal(text, "PCI_CLASS=", &class_code, &rest) && read_hexadecimal(text, "PCI_ID=", &vendor, &rest)) {
+        device = *rest == ':' ? (uint32_t)strtoul(rest + 1, NULL, 16) : 0;
+        wanted = topology_could_compute(class_code >> 8 & 0xffff, vendor, device);
+    }
+    free(text);
+    accel_strbuf_free(&path);
+    return wanted;
+}
+
+bool topology_pci_wanted(void)
+{
+    DIR *folder = opendir(PCI_FUNCTIONS);
+    struct dirent *entry;
+    bool wanted = false;
+    while (folder && !wanted && (entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.')
+            wanted = function_wanted(entry->d_name);
+    if (folder)
+        closedir(folder);
+    return wanted;
 }
 
 struct tree {

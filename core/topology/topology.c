@@ -40,14 +40,29 @@ static void switch_off_vendors(hwloc_topology_t hwloc)
         hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
 }
 
-/* hwloc calls some accelerators unimportant (signal processors, 0x1180, are NPUs too), so all functions are read. */
-static int configure(hwloc_topology_t hwloc)
+/*
+ * hwloc's own reading of the processor binds the calling thread to each of them in turn, which takes long on a busy
+ * machine and is not ours to do to a thread of the application; it adds nothing where the system tells the same.
+ */
+static void switch_off_binding(hwloc_topology_t hwloc)
 {
+    if (topology_system_tells_cores())
+        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+}
+
+/* hwloc calls some accelerators unimportant (signal processors, 0x1180, are NPUs too), so it reads all functions or
+ * none. */
+static int configure(hwloc_topology_t hwloc, const struct accel_topology_source *source)
+{
+    bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_wanted();
+    enum hwloc_type_filter_e filter = wanted ? HWLOC_TYPE_FILTER_KEEP_ALL : HWLOC_TYPE_FILTER_KEEP_NONE;
     int failed = hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, filter);
     failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     failed |= hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
     switch_off_vendors(hwloc);
+    if (source->xml == NULL)
+        switch_off_binding(hwloc);
     return failed;
 }
 
@@ -61,14 +76,16 @@ static int32_t use_recording(hwloc_topology_t hwloc, const char *xml, struct acc
     return ACCEL_OK;
 }
 
-static int32_t load_hwloc(const char *xml, hwloc_topology_t *out_hwloc, struct accel_error *error)
+static int32_t load_hwloc(const struct accel_topology_source *source, hwloc_topology_t *out_hwloc,
+                          struct accel_error *error)
 {
+    const char *xml = source->xml;
     int32_t code;
     if (hwloc_topology_init(out_hwloc) != 0) {
         *out_hwloc = NULL;
         return topology_no_memory(error);
     }
-    if (configure(*out_hwloc) != 0)
+    if (configure(*out_hwloc, source) != 0)
         return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc refuses its own filters");
     if (xml) {
         code = use_recording(*out_hwloc, xml, error);
@@ -159,11 +176,12 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
     if (topology == NULL)
         return topology_no_memory(error);
     accel_arena_init(&topology->arena, ARENA_LIMIT);
+    topology->flags = source->flags;
     topology->machine.recorded = source->xml != NULL || (root != NULL && root[0] != '\0');
     /* A recorded machine must not take over the limits of the one that replays it. */
     if (root == NULL && source->xml == NULL)
         root = "";
-    code = load_hwloc(source->xml, &topology->hwloc, error);
+    code = load_hwloc(source, &topology->hwloc, error);
     if (code == ACCEL_OK) {
         /* The environment may make hwloc replay a recording too. */
         topology->machine.recorded |= !hwloc_topology_is_thissystem(topology->hwloc);

@@ -30,10 +30,13 @@
 
 struct accel_topology;
 
+#define ACCEL_TOPOLOGY_ALL_DEVICES 1u /**< flag: list PCI functions that surely compute nothing too */
+
 /** Where to load from. All zero: the machine that this process runs on. */
 struct accel_topology_source {
     const char *xml;  /**< file that hwloc wrote, or NULL for the live machine */
     const char *root; /**< folder that holds proc/ and sys/, or NULL for "/" (live) or nothing (with xml) */
+    uint32_t flags;   /**< ACCEL_TOPOLOGY_... */
 };
 
 /** Cores of one kind: of equal speed, as hwloc tells them apart. */
@@ -85,7 +88,11 @@ struct accel_os_device {
     uint32_t info_count;
 };
 
-/** A function on the PCI bus. Bridges are left out. */
+/**
+ * A function on the PCI bus. Bridges are left out, and unless all are asked for, so are those whose class says that
+ * they compute nothing (storage, network, input and the like): on a virtual machine a look at one function may take 2
+ * ms, and where no function is left none is looked at.
+ */
 struct accel_pci_device {
     uint32_t domain;
     uint32_t bus;
@@ -128,7 +135,7 @@ struct accel_machine {
     uint32_t pci_count;
     const struct accel_pci_device *pci;
     uint32_t os_device_count;
-    const struct accel_os_device *os_devices; /**< those that hang on no PCI device */
+    const struct accel_os_device *os_devices; /**< those that hang on no PCI device that was looked at */
     uint32_t tree_count;
     const struct accel_tree_device *tree;
     struct accel_host_limits limits;

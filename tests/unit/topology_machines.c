@@ -182,6 +182,30 @@ static void live_machine(void **state)
     accel_topology_free(topology);
 }
 
+static uint32_t count_pci(const char *xml, uint32_t flags)
+{
+    struct accel_topology_source source = {.xml = xml, .flags = flags};
+    struct accel_topology *topology = NULL;
+    uint32_t count;
+    assert_int_equal(accel_topology_load(&source, &topology, NULL), ACCEL_OK);
+    count = accel_topology_machine(topology)->pci_count;
+    accel_topology_free(topology);
+    return count;
+}
+
+static void all_devices(void **state)
+{
+    char *server = test_path("server-groups-v2", "machine.xml");
+    char *virtual = test_path("virtual-machine", "machine.xml");
+    (void)state;
+    assert_int_equal(count_pci(server, 0), 3);
+    assert_int_equal(count_pci(server, ACCEL_TOPOLOGY_ALL_DEVICES), 4);
+    assert_int_equal(count_pci(virtual, 0), 0);
+    assert_int_equal(count_pci(virtual, ACCEL_TOPOLOGY_ALL_DEVICES), 5);
+    free(server);
+    free(virtual);
+}
+
 static void bad_recordings(void **state)
 {
     static const char *const contents[] = {"", "hello\n", "<?xml version=\"1.0\"?>\n<topology version=\"2.0\">\n",
@@ -227,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_machines),
         cmocka_unit_test(live_machine),
+        cmocka_unit_test(all_devices),
         cmocka_unit_test(bad_recordings),
         cmocka_unit_test(recordings_bind_nothing),
     };
