@@ -105,13 +105,13 @@ static void take_log(void *user, uint32_t level, const char *room, const char *t
 {
     struct place *place = user;
     (void)room;
-    if (level <= ACCEL_LEVEL_WARN)
+    if (level <= ACCEL_LOG_WARN)
         strncat(place->log, text, sizeof(place->log) - strlen(place->log) - 1);
 }
 
 static struct accel_plugins *discover(struct place *place, uint32_t flags)
 {
-    struct accel_log log = {take_log, place, ACCEL_LEVEL_DEBUG};
+    struct accel_log log = {take_log, place, ACCEL_LOG_DEBUG};
     struct accel_plugins_options options = {.flags = flags,
                                             .probe_milliseconds = DEADLINE_MS,
                                             .driver_path = place->drivers,
