@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/condition.c %D%/condition.h \
+	%D%/internal.h \
+	%D%/facts.def %D%/keys.def \
+	%D%/keys.c %D%/keys.h \
+	%D%/language.c %D%/language.h \
+	%D%/profile.c %D%/profile.h \
+	%D%/resolve.c \
+	%D%/yaml.c %D%/yaml.h

@@ -73,3 +73,9 @@ unit_tests += tests/unit/plugin_discover
 tests_unit_plugin_discover_SOURCES = %D%/plugin_discover.c
 tests_unit_plugin_discover_LDADD = $(core_test_libs)
 EXTRA_tests_unit_plugin_discover_DEPENDENCIES = $(mock_drivers) tools/accel-probe/accel-probe
+
+unit_tests += tests/unit/profile_language tests/unit/profile_resolve
+tests_unit_profile_language_SOURCES = %D%/profile_language.c
+tests_unit_profile_language_LDADD = $(core_test_libs)
+tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c
+tests_unit_profile_resolve_LDADD = $(core_test_libs)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/condition.h"
+
+#include <string.h>
+
+/** What one reading carries along. */
+struct reading {
+    const char *path;
+    const struct accel_yaml_node *node;
+    struct accel_arena *arena;
+    struct accel_error *error;
+};
+
+static const struct {
+    const char *text;
+    enum accel_comparison comparison;
+} comparisons[] = {
+    {"==", ACCEL_COMPARE_EQUAL},   {"!=", ACCEL_COMPARE_UNEQUAL}, {"<", ACCEL_COMPARE_BELOW},
+    {"<=", ACCEL_COMPARE_AT_MOST}, {">", ACCEL_COMPARE_ABOVE},    {">=", ACCEL_COMPARE_AT_LEAST},
+    {"in", ACCEL_COMPARE_IN},
+};
+
+static int32_t no_memory(const struct reading *r)
+{
+    return accel_error_set(r->error, ACCEL_E_MEMORY, "no memory to read %.200s", r->path);
+}
+
+static bool is_ordering(enum accel_comparison comparison)
+{
+    return comparison >= ACCEL_COMPARE_BELOW && comparison <= ACCEL_COMPARE_AT_LEAST;
+}
+
+/* Cuts the next word off, up to a space; NULL at the end. */
+static char *next_word(char **at)
+{
+    char *word = *at + strspn(*at, " ");
+    size_t length = strcspn(word, " ");
+    if (length == 0)
+        return NULL;
+    *at = word + length;
+    if (**at)
+        *(*at)++ = 0;
+    return word;
+}
+
+static char *trim(char *text)
+{
+    size_t length;
+    text += strspn(text, " ");
+    length = strlen(text);
+    while (length && text[length - 1] == ' ')
+        text[--length] = 0;
+    return text;
+}
+
+static int32_t read_literal(const struct reading *r, struct accel_condition *condition, char *text)
+{
+    struct accel_literal *literal = &condition->literals[condition->literal_count];
+    const char *unit = "";
+    text = trim(text);
+    if (*text == 0)
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "condition on %s has an empty value",
+                                 condition->fact->name);
+    literal->text = text;
+    literal->is_number = accel_number_parse(text, &literal->number, &unit);
+    if (is_ordering(condition->comparison) && !literal->is_number)
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                                 "condition on %s: \"%.60s\" is no number to compare with", condition->fact->name,
+                                 text);
+    if (literal->is_number && strcmp(unit, condition->fact->unit) != 0)
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                                 "condition on %s: \"%.60s\" wants the unit %s", condition->fact->name, text,
+                                 *condition->fact->unit ? condition->fact->unit : "of a plain number, none");
+    condition->literal_count++;
+    return ACCEL_OK;
+}
+
+/* "[a, b, c]" */
+static int32_t read_list(const struct reading *r, struct accel_condition *condition, char *text)
+{
+    size_t length = strlen(text);
+    uint32_t count = 1;
+    int32_t code = ACCEL_OK;
+    if (length < 2 || text[0] != '[' || text[length - 1] != ']')
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                                 "condition on %s: \"in\" wants a list, [a, b]", condition->fact->name);
+    text[length - 1] = 0;
+    text++;
+    for (const char *at = text; *at; at++)
+        count += *at == ',';
+    condition->literals = accel_arena_array(r->arena, count, sizeof(*condition->literals));
+    if (condition->literals == NULL)
+        return no_memory(r);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        char *end = text + strcspn(text, ",");
+        *end = 0;
+        code = read_literal(r, condition, text);
+        text = end + 1;
+    }
+    return code;
+}
+
+static int32_t read_value(const struct reading *r, struct accel_condition *condition, char *rest)
+{
+    rest = trim(rest);
+    if (condition->comparison == ACCEL_COMPARE_IN)
+        return read_list(r, condition, rest);
+    condition->literals = accel_arena_array(r->arena, 1, sizeof(*condition->literals));
+    return condition->literals ? read_literal(r, condition, rest) : no_memory(r);
+}
+
+static int32_t read_one(const struct reading *r, struct accel_condition *condition)
+{
+    char *text = accel_arena_strdup(r->arena, r->node->text);
+    const char *name, *operation;
+    if (text == NULL)
+        return no_memory(r);
+    name = next_word(&text);
+    operation = name ? next_word(&text) : NULL;
+    if (operation == NULL)
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                                 "a condition is FACT OPERATOR VALUE, as in \"device.kind == gpu\"");
+    condition->fact = accel_known_fact_find(name);
+    if (condition->fact == NULL) {
+        const char *near = accel_known_fact_suggest(name);
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "fact \"%.60s\" is unknown%s%s%s", name,
+                                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    }
+    for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++)
+        if (strcmp(comparisons[i].text, operation) == 0) {
+            condition->comparison = comparisons[i].comparison;
+            return read_value(r, condition, text);
+        }
+    return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                             "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in", operation);
+}
+
+int32_t accel_condition_read(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena,
+                             const struct accel_condition **out_conditions, struct accel_error *error)
+{
+    struct reading r = {path, node, arena, error};
+    struct accel_condition *first = NULL, **end = &first;
+    int32_t code = ACCEL_OK;
+    *out_conditions = NULL;
+    if (node->kind == ACCEL_YAML_MAPPING || (node->kind == ACCEL_YAML_SEQUENCE && node->first == NULL))
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
+                                 "a condition or a list of conditions belongs here");
+    if (node->kind == ACCEL_YAML_SEQUENCE)
+        r.node = node->first;
+    for (; r.node && code == ACCEL_OK; r.node = node->kind == ACCEL_YAML_SEQUENCE ? r.node->next : NULL) {
+        if (r.node->kind != ACCEL_YAML_TEXT)
+            return accel_yaml_refuse(path, r.node, error, ACCEL_E_CORRUPT, "a condition is plain text");
+        *end = accel_arena_array(arena, 1, sizeof(**end));
+        if (*end == NULL)
+            return no_memory(&r);
+        code = read_one(&r, *end);
+        end = &(*end)->next;
+    }
+    *out_conditions = first;
+    return code;
+}
+
+/* Numbers are compared as numbers, so that 8GiB is 8192MiB; a fact that is no number equals none. */
+static bool holds_for(enum accel_comparison comparison, const char *fact, const struct accel_literal *literal)
+{
+    const char *unit;
+    int64_t number;
+    bool numeric = literal->is_number && accel_number_parse(fact, &number, &unit);
+    switch (comparison) {
+    case ACCEL_COMPARE_EQUAL:
+    case ACCEL_COMPARE_IN:
+        return numeric ? number == literal->number : strcmp(fact, literal->text) == 0;
+    case ACCEL_COMPARE_UNEQUAL:
+        return numeric ? number != literal->number : strcmp(fact, literal->text) != 0;
+    case ACCEL_COMPARE_BELOW:
+        return numeric && number < literal->number;
+    case ACCEL_COMPARE_AT_MOST:
+        return numeric && number <= literal->number;
+    case ACCEL_COMPARE_ABOVE:
+        return numeric && number > literal->number;
+    default:
+        return numeric && number >= literal->number;
+    }
+}
+
+static bool one_holds(const struct accel_condition *condition, const struct accel_profile_pair *facts,
+                      uint32_t fact_count)
+{
+    const char *value = NULL;
+    for (uint32_t i = 0; i < fact_count; i++)
+        if (strcmp(facts[i].key, condition->fact->name) == 0)
+            value = facts[i].value;
+    for (uint32_t i = 0; value && i < condition->literal_count; i++)
+        if (holds_for(condition->comparison, value, &condition->literals[i]))
+            return true;
+    return false;
+}
+
+bool accel_condition_holds(const struct accel_condition *conditions, const struct accel_profile_pair *facts,
+                           uint32_t fact_count)
+{
+    for (; conditions; conditions = conditions->next)
+        if (!one_holds(conditions, facts, fact_count))
+            return false;
+    return true;
+}

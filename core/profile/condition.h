@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >= or `in [a, b]`. A list of conditions holds when
+ * all of them do. A condition on a fact that nobody knows does not hold, whatever its operator.
+ */
+#ifndef ACCEL_CORE_PROFILE_CONDITION_H
+#define ACCEL_CORE_PROFILE_CONDITION_H
+
+#include <stdbool.h>
+
+#include "core/profile/keys.h"
+#include "core/profile/profile.h"
+#include "core/profile/yaml.h"
+
+enum accel_comparison {
+    ACCEL_COMPARE_EQUAL,
+    ACCEL_COMPARE_UNEQUAL,
+    ACCEL_COMPARE_BELOW,
+    ACCEL_COMPARE_AT_MOST,
+    ACCEL_COMPARE_ABOVE,
+    ACCEL_COMPARE_AT_LEAST,
+    ACCEL_COMPARE_IN,
+};
+
+/** A value to compare with. */
+struct accel_literal {
+    const char *text;
+    int64_t number;
+    bool is_number;
+};
+
+struct accel_condition {
+    struct accel_condition *next;
+    const struct accel_known_fact *fact;
+    enum accel_comparison comparison;
+    uint32_t literal_count;
+    struct accel_literal *literals;
+};
+
+/** Reads a condition, or a list of them, from a scalar or a sequence of scalars. */
+int32_t accel_condition_read(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena,
+                             const struct accel_condition **out_conditions, struct accel_error *error);
+
+/** True when all conditions hold; NULL holds. */
+bool accel_condition_holds(const struct accel_condition *conditions, const struct accel_profile_pair *facts,
+                           uint32_t fact_count);
+
+#endif

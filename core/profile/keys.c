@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
+#define LONGEST_NAME 64u
+
+static const struct accel_key keys[] = {
+#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, help)                                              \
+    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, help},
+#include "core/profile/keys.def"
+#undef ACCEL_KEY
+};
+
+static const struct accel_known_fact facts[] = {
+#define ACCEL_PROFILE_FACT(name, unit, help) {name, unit, help},
+#include "core/profile/facts.def"
+#undef ACCEL_PROFILE_FACT
+};
+
+/** Units that may follow a number, and what one of them is in the base unit. */
+static const struct unit {
+    const char *text;
+    const char *base;
+    int64_t factor;
+} units[] = {
+    {"", "", 1},
+    {"B", "bytes", 1},
+    {"KiB", "bytes", INT64_C(1) << 10},
+    {"MiB", "bytes", INT64_C(1) << 20},
+    {"GiB", "bytes", INT64_C(1) << 30},
+    {"TiB", "bytes", INT64_C(1) << 40},
+    {"tok", "tok", 1},
+    {"ms", "ms", 1},
+    {"s", "ms", 1000},
+    {"min", "ms", 60000},
+};
+
+uint32_t accel_key_count(void)
+{
+    return COUNT(keys);
+}
+
+const struct accel_key *accel_key_get(uint32_t index)
+{
+    return index < COUNT(keys) ? &keys[index] : NULL;
+}
+
+const struct accel_key *accel_key_find(const char *name)
+{
+    for (uint32_t i = 0; i < COUNT(keys); i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+const struct accel_known_fact *accel_known_fact_find(const char *name)
+{
+    for (uint32_t i = 0; i < COUNT(facts); i++)
+        if (strcmp(facts[i].name, name) == 0)
+            return &facts[i];
+    return NULL;
+}
+
+static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Letters to insert, drop or replace to make one of the other; a swap of neighbours counts two. Names are short. */
+static uint32_t edits(const char *a, const char *b)
+{
+    uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
+    for (uint32_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (uint32_t i = 1; i <= a_length; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i;
+        for (uint32_t j = 1; j <= b_length; j++) {
+            uint32_t above = row[j];
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[b_length];
+}
+
+/* Keeps the nearer of `best` and `word`. */
+static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
+{
+    uint32_t found;
+    if (strlen(word) > LONGEST_NAME)
+        return best;
+    found = edits(name, word);
+    if (found >= *distance)
+        return best;
+    *distance = found;
+    return word;
+}
+
+/* The distance from which on two names have nothing to do with each other. */
+static uint32_t farthest(const char *name)
+{
+    size_t length = strlen(name);
+    return length > LONGEST_NAME ? 0 : (uint32_t)length / 3 + 2;
+}
+
+const char *accel_suggest(const char *name, const char *const *words, uint32_t count)
+{
+    uint32_t distance = farthest(name);
+    const char *best = NULL;
+    for (uint32_t i = 0; i < count && distance; i++)
+        best = nearer(name, words[i], best, &distance);
+    return best;
+}
+
+const char *accel_key_suggest(const char *name)
+{
+    uint32_t distance = farthest(name);
+    const char *best = NULL;
+    for (uint32_t i = 0; i < COUNT(keys) && distance; i++)
+        best = nearer(name, keys[i].name, best, &distance);
+    return best;
+}
+
+const char *accel_known_fact_suggest(const char *name)
+{
+    uint32_t distance = farthest(name);
+    const char *best = NULL;
+    for (uint32_t i = 0; i < COUNT(facts) && distance; i++)
+        best = nearer(name, facts[i].name, best, &distance);
+    return best;
+}
+
+bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit)
+{
+    const char *at = text;
+    int64_t number = 0;
+    if (*at < '0' || *at > '9')
+        return false;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (number > (INT64_MAX - (*at - '0')) / 10)
+            return false;
+        number = number * 10 + (*at - '0');
+    }
+    if (*at == ' ' && at[1] != 0)
+        at++;
+    for (uint32_t i = 0; i < COUNT(units); i++) {
+        if (strcmp(at, units[i].text) != 0)
+            continue;
+        if (number > INT64_MAX / units[i].factor)
+            return false;
+        *out_number = number * units[i].factor;
+        *out_unit = units[i].base;
+        return true;
+    }
+    return false;
+}
+
+static bool is_word_of(const char *words, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
+            return length != 0;
+    return false;
+}
+
+/* "a, b or c" is for people; the words of a row are separated by spaces. */
+static bool refuse_word(const struct accel_key *key, const char *text, char *why, size_t bytes)
+{
+    const char *words = key->type == ACCEL_KEY_FLAG ? "true false" : key->words;
+    snprintf(why, bytes, "\"%.60s\" is none of: %s", text, words);
+    return false;
+}
+
+static const char *example_of(const struct accel_key *key)
+{
+    return key->type == ACCEL_KEY_SIZE ? "MiB or GiB" : key->type == ACCEL_KEY_DURATION ? "ms or s" : key->unit;
+}
+
+static bool parse_number(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
+                         size_t bytes)
+{
+    const char *unit, *wanted = key->type == ACCEL_KEY_DURATION ? "ms" : key->unit;
+    int64_t number;
+    if (!accel_number_parse(text, &number, &unit)) {
+        snprintf(why, bytes, "\"%.60s\" is not a whole number%s%s%s%s", text, *wanted ? " with its unit, " : "",
+                 *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);
+        return false;
+    }
+    if (strcmp(unit, wanted) != 0) {
+        snprintf(why, bytes,
+                 *wanted ? "\"%.60s\" lacks its unit, %s" : "\"%.60s\" has a unit, and the setting has none", text,
+                 example_of(key));
+        return false;
+    }
+    if (number < key->lowest || number > key->highest) {
+        snprintf(why, bytes, "\"%.60s\" is out of range, %" PRId64 " to %" PRId64 "%s%s", text, key->lowest,
+                 key->highest, *wanted ? " " : "", wanted);
+        return false;
+    }
+    *out = (struct accel_key_value){NULL, number, true};
+    return true;
+}
+
+bool accel_key_parse(const struct accel_key *key, const char *text, struct accel_key_value *out_value, char *why,
+                     size_t why_bytes)
+{
+    switch (key->type) {
+    case ACCEL_KEY_TEXT:
+        *out_value = (struct accel_key_value){text, 0, false};
+        return true;
+    case ACCEL_KEY_FLAG:
+        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+            return refuse_word(key, text, why, why_bytes);
+        *out_value = (struct accel_key_value){text, text[0] == 't', true};
+        return true;
+    default:
+        if (is_word_of(key->words, text)) {
+            *out_value = (struct accel_key_value){text, 0, false};
+            return true;
+        }
+        if (key->type == ACCEL_KEY_CHOICE)
+            return refuse_word(key, text, why, why_bytes);
+        return parse_number(key, text, out_value, why, why_bytes);
+    }
+}
+
+void accel_key_variable(const struct accel_key *key, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "ACCEL_%s", key->name);
+    for (char *at = text; *at; at++) {
+        if (*at == '.')
+            *at = '_';
+        else if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/profile/internal.h"
+
+int32_t accel_profile_create(const char *folder, struct accel_profile **out_profile, struct accel_error *error)
+{
+    struct accel_profile *profile;
+    int32_t code;
+    *out_profile = NULL;
+    profile = calloc(1, sizeof(*profile));
+    if (profile == NULL || (profile->folder = strdup(folder)) == NULL) {
+        accel_profile_free(profile);
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profiles");
+    }
+    code = accel_profile_file_read(&profile->base, folder, "base", error);
+    if (code != ACCEL_OK) {
+        if (code == ACCEL_E_NOT_FOUND)
+            accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
+        accel_profile_free(profile);
+        return code;
+    }
+    *out_profile = profile;
+    return ACCEL_OK;
+}
+
+void accel_profile_free(struct accel_profile *profile)
+{
+    if (profile == NULL)
+        return;
+    while (profile->platforms) {
+        struct accel_profile_platform *next = profile->platforms->next;
+        accel_profile_file_free(&profile->platforms->file);
+        free(profile->platforms);
+        profile->platforms = next;
+    }
+    accel_profile_file_free(&profile->base);
+    free(profile->folder);
+    free(profile);
+}
+
+const struct accel_profile_file *accel_profile_platform_find(const struct accel_profile *profile, const char *name)
+{
+    for (const struct accel_profile_platform *platform = profile->platforms; platform; platform = platform->next)
+        if (strcmp(platform->file.name, name) == 0)
+            return &platform->file;
+    return NULL;
+}
+
+int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error)
+{
+    struct accel_profile_platform *platform = NULL;
+    struct accel_error why = {0};
+    int32_t code;
+    if (!accel_profile_name_valid(name))
+        return accel_error_set(error, ACCEL_E_INVALID, "\"%.80s\" is no name of a platform", name);
+    /* The base is a layer already. */
+    if (strcmp(name, "base") == 0 || accel_profile_platform_find(profile, name))
+        return ACCEL_OK;
+    platform = calloc(1, sizeof(*platform));
+    if (platform == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profile %s", name);
+    code = accel_profile_file_read(&platform->file, profile->folder, name, &why);
+    /* A platform needs no file; then it says nothing. A file that is there and inherits one that is not is an error. */
+    if (platform->file.is_absent)
+        code = ACCEL_OK;
+    if (code != ACCEL_OK) {
+        accel_profile_file_free(&platform->file);
+        free(platform);
+        return accel_error_set(error, code, "%s", why.text);
+    }
+    platform->next = profile->platforms;
+    profile->platforms = platform;
+    return ACCEL_OK;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/yaml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "core/base/hash.h"
+#include "core/base/utf8.h"
+
+/** What one parse carries along. */
+struct reader {
+    yaml_parser_t parser;
+    const char *path;
+    struct accel_arena *arena;
+    struct accel_error *error;
+    uint32_t node_count;
+    uint32_t depth;
+    bool ended;
+    struct accel_yaml_node *root;
+    struct accel_yaml_node *open[ACCEL_YAML_DEPTH];        /* mappings and sequences that are not closed */
+    struct accel_yaml_node *waiting_key[ACCEL_YAML_DEPTH]; /* of each mapping: the key whose value comes next */
+};
+
+static int32_t refuse_at(struct reader *reader, const yaml_mark_t *mark, int32_t code, const char *text)
+{
+    return accel_error_set(reader->error, code, "%.200s:%zu:%zu: %s", reader->path, mark->line + 1, mark->column + 1,
+                           text);
+}
+
+int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,
+                          const char *format, ...)
+{
+    char text[400];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    accel_utf8_one_line(text);
+    return accel_error_set(error, code, "%.200s:%u:%u: %s", path, node->line, node->column, text);
+}
+
+static int32_t refuse_syntax(struct reader *reader)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    const char *problem = parser->problem ? parser->problem : "malformed";
+    if (parser->error == YAML_MEMORY_ERROR)
+        return accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+    if (parser->error == YAML_READER_ERROR)
+        return accel_error_set(reader->error, ACCEL_E_CORRUPT, "%.200s: %s at byte %zu", reader->path, problem,
+                               parser->problem_offset);
+    return refuse_at(reader, &parser->problem_mark, ACCEL_E_CORRUPT, problem);
+}
+
+static struct accel_yaml_node *new_node(struct reader *reader, enum accel_yaml_kind kind, const yaml_mark_t *mark)
+{
+    struct accel_yaml_node *node = accel_arena_array(reader->arena, 1, sizeof(*node));
+    if (node == NULL) {
+        accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+        return NULL;
+    }
+    node->kind = kind;
+    node->line = (uint32_t)mark->line + 1;
+    node->column = (uint32_t)mark->column + 1;
+    return node;
+}
+
+static int32_t append(struct reader *reader, struct accel_yaml_node *parent, struct accel_yaml_node *node,
+                      const yaml_mark_t *mark)
+{
+    if (++parent->child_count > ACCEL_YAML_CHILDREN)
+        return refuse_at(reader, mark, ACCEL_E_LIMIT, "too many entries in one mapping or list");
+    if (parent->last)
+        parent->last->next = node;
+    else
+        parent->first = node;
+    parent->last = node;
+    return ACCEL_OK;
+}
+
+static int32_t add_key(struct reader *reader, struct accel_yaml_node *mapping, struct accel_yaml_node *key,
+                       const yaml_mark_t *mark)
+{
+    if (key->kind != ACCEL_YAML_TEXT)
+        return refuse_at(reader, mark, ACCEL_E_CORRUPT, "a key has to be plain text");
+    for (const struct accel_yaml_node *other = mapping->first; other; other = other->next)
+        if (other->hash == key->hash && strcmp(other->text, key->text) == 0)
+            return accel_yaml_refuse(reader->path, key, reader->error, ACCEL_E_CORRUPT,
+                                     "key \"%.80s\" stands at line %u already", key->text, other->line);
+    reader->waiting_key[reader->depth - 1] = key;
+    return append(reader, mapping, key, mark);
+}
+
+/* Puts a node where the document stands: as root, as an entry of a list, as a key, or as the value of one. */
+static int32_t place(struct reader *reader, struct accel_yaml_node *node, const yaml_mark_t *mark)
+{
+    struct accel_yaml_node *parent, *key;
+    if (++reader->node_count > ACCEL_YAML_NODES)
+        return refuse_at(reader, mark, ACCEL_E_LIMIT, "the file has too many entries");
+    if (reader->depth == 0) {
+        reader->root = node;
+        return ACCEL_OK;
+    }
+    parent = reader->open[reader->depth - 1];
+    if (parent->kind == ACCEL_YAML_SEQUENCE)
+        return append(reader, parent, node, mark);
+    key = reader->waiting_key[reader->depth - 1];
+    if (key == NULL)
+        return add_key(reader, parent, node, mark);
+    key->value = node;
+    reader->waiting_key[reader->depth - 1] = NULL;
+    return ACCEL_OK;
+}
+
+static int32_t open_node(struct reader *reader, enum accel_yaml_kind kind, const yaml_event_t *event)
+{
+    struct accel_yaml_node *node;
+    int32_t code;
+    if (reader->depth == ACCEL_YAML_DEPTH)
+        return refuse_at(reader, &event->start_mark, ACCEL_E_LIMIT, "nested too deeply");
+    node = new_node(reader, kind, &event->start_mark);
+    if (node == NULL)
+        return ACCEL_E_MEMORY;
+    code = place(reader, node, &event->start_mark);
+    reader->open[reader->depth] = node;
+    reader->waiting_key[reader->depth] = NULL;
+    reader->depth++;
+    return code;
+}
+
+static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
+{
+    const char *text = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    struct accel_yaml_node *node;
+    if (event->data.scalar.anchor || event->data.scalar.tag)
+        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
+    if (length > ACCEL_YAML_SCALAR)
+        return refuse_at(reader, &event->start_mark, ACCEL_E_LIMIT, "text of over 4096 bytes");
+    if (memchr(text, 0, length))
+        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "text with a zero byte");
+    node = new_node(reader, ACCEL_YAML_TEXT, &event->start_mark);
+    if (node == NULL || (node->text = accel_arena_strndup(reader->arena, text, length)) == NULL)
+        return accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+    node->hash = accel_hash64(text, length, 0);
+    return place(reader, node, &event->start_mark);
+}
+
+static int32_t take_event(struct reader *reader, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        if (reader->root)
+            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "a second document");
+        if (event->data.document_start.version_directive ||
+            event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end)
+            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "directives are not part of profiles");
+        return ACCEL_OK;
+    case YAML_ALIAS_EVENT:
+        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "aliases are not part of profiles");
+    case YAML_SCALAR_EVENT:
+        return add_scalar(reader, event);
+    case YAML_SEQUENCE_START_EVENT:
+        if (event->data.sequence_start.anchor || event->data.sequence_start.tag)
+            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
+        return open_node(reader, ACCEL_YAML_SEQUENCE, event);
+    case YAML_MAPPING_START_EVENT:
+        if (event->data.mapping_start.anchor || event->data.mapping_start.tag)
+            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
+        return open_node(reader, ACCEL_YAML_MAPPING, event);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        reader->depth--;
+        return ACCEL_OK;
+    case YAML_STREAM_END_EVENT:
+        reader->ended = true;
+        return ACCEL_OK;
+    default:
+        return ACCEL_OK;
+    }
+}
+
+static int32_t read_events(struct reader *reader)
+{
+    int32_t code = ACCEL_OK;
+    while (code == ACCEL_OK && !reader->ended) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&reader->parser, &event))
+            return refuse_syntax(reader);
+        code = take_event(reader, &event);
+        yaml_event_delete(&event);
+    }
+    return code;
+}
+
+int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
+                         struct accel_yaml_node **out_root, struct accel_error *error)
+{
+    struct reader reader = {.path = path, .arena = arena, .error = error};
+    size_t bad;
+    int32_t code;
+    *out_root = NULL;
+    if (bytes > ACCEL_YAML_BYTES)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%.200s: %zu bytes, a profile has at most %u", path, bytes,
+                               ACCEL_YAML_BYTES);
+    /* libyaml would guess UTF-16 from a byte order mark. */
+    if (!accel_utf8_valid(data, bytes, &bad))
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: byte %zu is not UTF-8", path, bad);
+    if (!yaml_parser_initialize(&reader.parser))
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read %.200s", path);
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)data, bytes);
+    code = read_events(&reader);
+    yaml_parser_delete(&reader.parser);
+    if (code == ACCEL_OK && reader.root == NULL)
+        code = accel_error_set(error, ACCEL_E_CORRUPT, "%.200s:1:1: the file is empty", path);
+    if (code == ACCEL_OK)
+        *out_root = reader.root;
+    return code;
+}

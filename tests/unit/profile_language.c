@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The language of profiles: what is refused, where, with which words; and that hostile files cost little. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "core/profile/language.h"
+
+#define HEAD "accel-profile: 1\n"
+
+/** A text, and what is said about it ("" when it is fine). */
+struct sample {
+    const char *text;
+    const char *words;
+};
+
+static const struct sample samples[] = {
+    {HEAD, ""},
+    {HEAD "about: x\ndefaults: {context: 12tok, kv.type.k: f16}\nlock: [context]\n", ""},
+    {HEAD "defaults:\n  context: {value: 4 tok, because: x}\n", ""},
+    {HEAD "rules:\n- set: {test.option: anything}\n  because: x\n", ""},
+    {HEAD "match: [device.kind == gpu, \"device.id in [a, b]\"]\n", ""},
+    {"", "t.yaml:1:1: the file is empty"},
+    {"# nothing\n", "the file is empty"},
+    {"about: x\n", "t.yaml:1:1: \"accel-profile\" is missing"},
+    {"accel-profile: 2\n", "t.yaml:1:16: only version 1"},
+    {"accel-profile: {}\n", "\"accel-profile\" wants plain text"},
+    {"[1]\n", "t.yaml:1:1: a mapping belongs here"},
+    {"x\n", "a mapping belongs here"},
+    {HEAD "rulez: []\n", "t.yaml:2:1: \"rulez\" is unknown here; did you mean \"rules\"?"},
+    {HEAD "zzzzzzzzz: []\n", "t.yaml:2:1: \"zzzzzzzzz\" is unknown here"},
+    {HEAD "about: x\nabout: y\n", "t.yaml:3:1: key \"about\" stands at line 2 already"},
+    {HEAD "defaults: {contxt: 12tok}\n", "t.yaml:2:12: setting \"contxt\" is unknown; did you mean \"context\"?"},
+    {HEAD "defaults: {kv.type: f16}\n", "did you mean \"kv.type.k\"?"},
+    {HEAD "defaults: {context: 12}\n", "t.yaml:2:21: context: \"12\" lacks its unit, tok"},
+    {HEAD "defaults: {context: 0tok}\n", "out of range, 1 to 16777216 tok"},
+    {HEAD "defaults: {context: -1tok}\n", "is not a whole number"},
+    {HEAD "defaults: {context: 1.5tok}\n", "is not a whole number"},
+    {HEAD "defaults: {context: 99999999999999999999tok}\n", "is not a whole number"},
+    {HEAD "defaults: {memory.budget: 4GB}\n", "is not a whole number with its unit, MiB or GiB"},
+    {HEAD "defaults: {memory.budget: 4}\n", "lacks its unit, MiB or GiB"},
+    {HEAD "defaults: {memory.budget: 9999999999TiB}\n", "is not a whole number"},
+    {HEAD "defaults: {device.rank: 3tok}\n", "has a unit, and the setting has none"},
+    {HEAD "defaults: {cpu.pin: yes}\n", "\"yes\" is none of: true false"},
+    {HEAD "defaults: {kv.type.k: f61}\n", "\"f61\" is none of: f32 f16 auto"},
+    {HEAD "defaults: {kv.type.k: }\n", "\"\" is none of"},
+    {HEAD "defaults: {kv.type.k: [f16]}\n", "a mapping belongs here"},
+    {HEAD "defaults: {kv.type.k: {value: f16}}\n", "\"because\" is missing"},
+    {HEAD "defaults: {kv.type.k: {value: f16, becuase: x}}\n", "did you mean \"because\"?"},
+    {HEAD "defaults: []\n", "\"defaults\" wants a mapping"},
+    {HEAD "rules: {}\n", "\"rules\" wants a list"},
+    {HEAD "rules: [x]\n", "a mapping belongs here"},
+    {HEAD "rules:\n- set: {context: 1tok}\n", "\"because\" is missing"},
+    {HEAD "rules:\n- because: x\n", "\"set\" is missing"},
+    {HEAD "rules:\n- {because: x, set: {context: [1]}}\n", "a value is plain text"},
+    {HEAD "rules:\n- {because: x, set: {}, when: device.kind}\n", "t.yaml:3:31: a condition is FACT OPERATOR VALUE"},
+    {HEAD "match: {}\n", "a condition or a list"},
+    {HEAD "match: []\n", "a condition or a list"},
+    {HEAD "match: [[x]]\n", "a condition is plain text"},
+    {HEAD "match: device.kindd == gpu\n", "fact \"device.kindd\" is unknown; did you mean \"device.kind\"?"},
+    {HEAD "match: device.kind = gpu\n", "operator \"=\" is none of"},
+    {HEAD "match: device.kind ==\n", "has an empty value"},
+    {HEAD "match: device.kind < gpu\n", "\"gpu\" is no number to compare with"},
+    {HEAD "match: device.memory < 8\n", "wants the unit bytes"},
+    {HEAD "match: model.layers < 8tok\n", "wants the unit of a plain number, none"},
+    {HEAD "match: device.kind in gpu\n", "\"in\" wants a list"},
+    {HEAD "match: \"device.kind in [gpu,]\"\n", "empty value"},
+    {HEAD "match: \"device.kind in []\"\n", "empty value"},
+    {HEAD "lock: [contextt]\n", "did you mean \"context\"?"},
+    {HEAD "lock: [[context]]\n", "\"lock\" is a list of settings"},
+    {HEAD "lock: context\n", "\"lock\" wants a list"},
+    {HEAD "inherits: base\n", "cannot inherit"},
+    {HEAD "inherits: ../base\n", "is the name of a profile"},
+    {HEAD "inherits: {}\n", "is the name of a profile"},
+    {HEAD "about: &a x\n", "t.yaml:2:8: anchors and tags"},
+    {HEAD "about: *a\n", "t.yaml:2:8: aliases"},
+    {HEAD "about: !!str x\n", "anchors and tags"},
+    {HEAD "rules: &a []\n", "anchors and tags"},
+    {HEAD "defaults: !x {}\n", "anchors and tags"},
+    {"%YAML 1.1\n---\n" HEAD, "directives"},
+    {HEAD "---\n" HEAD, "a second document"},
+    {HEAD "? [a]\n: b\n", "a key has to be plain text"},
+    {HEAD "about: \"a\\0b\"\n", "zero byte"},
+    {HEAD "about: \xff\n", "is not UTF-8"},
+    {HEAD "about: 'x\n", "t.yaml:3:1: found unexpected end of stream"},
+    {HEAD "\tabout: x\n", "t.yaml:2:1: "},
+    {HEAD "about: [x\n", "t.yaml:3:1: "},
+};
+
+static void assert_says(const char *text, size_t bytes, const char *words)
+{
+    struct accel_profile_file file;
+    struct accel_error error = {0};
+    int32_t code = accel_profile_file_parse(&file, NULL, "test", "t.yaml", text, bytes, &error);
+    accel_profile_file_free(&file);
+    if ((code == ACCEL_OK) != (*words == 0) || strstr(error.text, words) == NULL)
+        fail_msg("of: %.200s\ngot: %d %s\nwanted: %s", text, code, error.text, words);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+        assert_says(samples[i].text, strlen(samples[i].text), samples[i].words);
+}
+
+/* Repeats a piece of text behind the head. */
+static char *repeat(const char *piece, size_t times, const char *tail, size_t *out_bytes)
+{
+    size_t head = strlen(HEAD), length = strlen(piece);
+    char *text = malloc(head + length * times + strlen(tail) + 1);
+    assert_non_null(text);
+    strcpy(text, HEAD);
+    for (size_t i = 0; i < times; i++)
+        memcpy(text + head + i * length, piece, length);
+    strcpy(text + head + times * length, tail);
+    *out_bytes = head + times * length + strlen(tail);
+    return text;
+}
+
+/* Files of the size of a limit are refused within the time that a person does not notice, with a clear word. */
+static void test_hostile(void **state)
+{
+    static const struct {
+        const char *piece;
+        size_t times;
+        const char *tail, *words;
+    } hostile[] = {
+        {"[", 200000, "", "wants"},
+        {"about: [", 1, "[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested too deeply"},
+        {"a: {", 3, "b: {c: {d: {e: {f: {g: {h: {i: {j: {k: {l: {m: {n: {", "too deeply"},
+        {"x", 900000, ": 1\n", ""},
+        {"about: ", 1, "", ""},
+        {"- a\n", 100000, "", ""},
+        {"about: x\n", 10000, "", "stands at line"},
+        {"# comment\n", 100000, "", ""},
+        {"? ", 100000, "", ""},
+        {"'", 100001, "", ""},
+        {"{", 100000, "", ""},
+        {"a: &x b\n", 10000, "", "anchors"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+        struct accel_profile_file file;
+        struct accel_error error = {0};
+        size_t bytes;
+        char *text = repeat(hostile[i].piece, hostile[i].times, hostile[i].tail, &bytes);
+        uint64_t start = accel_clock_ns(), spent;
+        int32_t code = accel_profile_file_parse(&file, NULL, "test", "t.yaml", text, bytes, &error);
+        spent = accel_clock_ns() - start;
+        assert_true(file.arena.held < (size_t)32 << 20);
+        accel_profile_file_free(&file);
+        free(text);
+        /* Well above the 100 ms of a quiet machine, so that a busy one does not fail. */
+        assert_true(spent < UINT64_C(2000000000));
+        if (code == ACCEL_OK)
+            assert_true(*hostile[i].words == 0);
+    }
+}
+
+/* 10,000 different keys: found to be unknown at once, not after a comparison of all with all. */
+static void test_many_keys(void **state)
+{
+    size_t room = 200000, used = 0;
+    char *text = malloc(room);
+    (void)state;
+    assert_non_null(text);
+    used += (size_t)snprintf(text, room, HEAD "defaults:\n");
+    for (int i = 0; i < 10000; i++)
+        used += (size_t)snprintf(text + used, room - used, "  key%d: 1\n", i);
+    assert_says(text, used, "too many entries");
+    free(text);
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t number;
+        const char *unit;
+    } numbers[] = {
+        {"0", 0, ""},
+        {"12", 12, ""},
+        {"4KiB", 4096, "bytes"},
+        {"4 KiB", 4096, "bytes"},
+        {"7 B", 7, "bytes"},
+        {"2TiB", INT64_C(2) << 40, "bytes"},
+        {"3s", 3000, "ms"},
+        {"1 min", 60000, "ms"},
+        {"9223372036854775807", INT64_MAX, ""},
+    };
+    static const char *const wrong[] = {"",           " 1", "1 ", "+1", "0x1", "1  KiB", "1kib", "9223372036854775808",
+                                        "8388608TiB", "1e3"};
+    const char *unit;
+    int64_t number;
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        assert_true(accel_number_parse(numbers[i].text, &number, &unit));
+        assert_int_equal(number, numbers[i].number);
+        assert_string_equal(unit, numbers[i].unit);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (accel_number_parse(wrong[i], &number, &unit))
+            fail_msg("\"%s\" was taken for %lld", wrong[i], (long long)number);
+}
+
+static void test_table(void **state)
+{
+    char name[80];
+    (void)state;
+    for (uint32_t i = 0; i < accel_key_count(); i++) {
+        const struct accel_key *key = accel_key_get(i);
+        assert_ptr_equal(accel_key_find(key->name), key);
+        assert_true(key->lowest <= key->highest && *key->help);
+        accel_key_variable(key, name, sizeof(name));
+        assert_int_equal(strlen(name), strlen(key->name) + 6);
+    }
+    accel_key_variable(accel_key_find("kv.type.k"), name, sizeof(name));
+    assert_string_equal(name, "ACCEL_KV_TYPE_K");
+    assert_string_equal(accel_key_suggest("kv.typ.k"), "kv.type.k");
+    assert_null(accel_key_suggest("something else entirely"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples), cmocka_unit_test(test_hostile), cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
