@@ -1,2 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/buffer.c \
+	%D%/check.c \
+	%D%/check_create.c \
+	%D%/context.c %D%/context.h \
+	%D%/crew.c \
+	%D%/device.c \
+	%D%/host.c %D%/host.h \
+	%D%/take.c %D%/take.h \
+	%D%/take_facts.c \
+	%D%/machine.c \
+	%D%/memory.c %D%/memory.h \
+	%D%/module.c \
+	%D%/module_claim.c \
+	%D%/object.c %D%/object.h \
+	%D%/queue.c \
+	%D%/queue_device.c \
+	%D%/rank.c \
+	%D%/registry.c \
+	%D%/scratch.c \
+	%D%/set.c \
+	%D%/state.c \
+	%D%/weights.c \
+	%D%/work.c

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of what programs give for steps: objects, symbols, waits, ranges. */
+#include "config.h"
+
+#include <stdbool.h>
+
+#include "core/base/checked.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+int32_t accel_check_object(const struct accel_object *object, const char *what, struct accel_error *error)
+{
+    if (object == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "no %s was given", what);
+    if (accel_fork_guard_is_child(&object->context->fork))
+        return accel_error_set(error, ACCEL_E_FORKED, "the %s belongs to the parent process", what);
+    return ACCEL_OK;
+}
+
+static int32_t bad_symbol(const struct accel_set *set, uint32_t index, uint64_t value, struct accel_error *error)
+{
+    const struct accel_bound *bound = &set->bounds[index];
+    return accel_error_set(
+        error, ACCEL_E_INVALID, "graph %s: %s is %llu; this set takes %llu to %llu in multiples of %llu",
+        set->graph->name, set->graph->symbols[index]->name, (unsigned long long)value,
+        (unsigned long long)bound->lowest, (unsigned long long)bound->highest, (unsigned long long)bound->multiple);
+}
+
+int32_t accel_check_symbols(const struct accel_set *set, const uint64_t *symbols, struct accel_error *error)
+{
+    if (symbols == NULL && set->symbol_count != 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "graph %s: no values for its %u symbols", set->graph->name,
+                               set->symbol_count);
+    for (uint32_t i = 0; i < set->symbol_count; i++) {
+        const struct accel_bound *bound = &set->bounds[i];
+        if (symbols[i] < bound->lowest || symbols[i] > bound->highest ||
+            (bound->multiple > 1 && symbols[i] % bound->multiple != 0))
+            return bad_symbol(set, i, symbols[i], error);
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_check_waits(const struct accel_queue *queue, const struct accel_point *waits, uint32_t count,
+                          struct accel_error *error)
+{
+    if (count != 0 && waits == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%u waits, and no list of them", count);
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t code = accel_check_object((const struct accel_object *)waits[i].queue, "queue to wait for", error);
+        if (code != ACCEL_OK)
+            return code;
+        if (waits[i].queue->device != queue->device)
+            return accel_error_set(error, ACCEL_E_INVALID, "wait %u is for a queue of another device", i);
+        if (waits[i].value > atomic_load_explicit(&waits[i].queue->submitted, memory_order_acquire))
+            return accel_error_set(error, ACCEL_E_INVALID, "wait %u is for value %llu, which no submit returned yet", i,
+                                   (unsigned long long)waits[i].value);
+    }
+    return ACCEL_OK;
+}
+
+static int32_t check_range(const struct accel_queue *queue, const struct accel_buffer *buffer, uint64_t offset,
+                           uint64_t bytes, const char *what, struct accel_error *error)
+{
+    if (buffer == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the step needs a %s buffer", what);
+    if (buffer->device != queue->device)
+        return accel_error_set(error, ACCEL_E_INVALID, "the %s buffer belongs to another device", what);
+    if (bytes == 0 || !accel_within_u64(offset, bytes, buffer->bytes))
+        return accel_error_set(error, ACCEL_E_INVALID, "the step takes %llu bytes at %llu of a %s buffer of %llu",
+                               (unsigned long long)bytes, (unsigned long long)offset, what,
+                               (unsigned long long)buffer->bytes);
+    return ACCEL_OK;
+}
+
+static int32_t check_copy(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    int32_t code = check_range(queue, work->source, work->source_offset, work->bytes, "source", error);
+    if (code == ACCEL_OK)
+        code = check_range(queue, work->target, work->target_offset, work->bytes, "target", error);
+    if (code == ACCEL_OK && work->source == work->target && work->source_offset < work->target_offset + work->bytes &&
+        work->target_offset < work->source_offset + work->bytes)
+        code = accel_error_set(error, ACCEL_E_INVALID, "source and target of a copy overlap");
+    return code;
+}
+
+static int32_t check_update(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    uint64_t most = queue->device->listed->info.facts->limits->inline_bytes;
+    int32_t code = check_range(queue, work->target, work->target_offset, work->bytes, "target", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (work->data == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "an update without data");
+    if (queue->handle != NULL && work->bytes > most)
+        return accel_error_set(error, ACCEL_E_LIMIT, "an update of %llu bytes, device %s takes at most %llu",
+                               (unsigned long long)work->bytes, queue->device->listed->info.name,
+                               (unsigned long long)most);
+    return ACCEL_OK;
+}
+
+static int32_t check_state(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    const struct accel_state *state = work->state;
+    if (state == NULL || work->changes == NULL || work->change_count == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "a step on a state needs the state and its changes");
+    if (state->device != queue->device)
+        return accel_error_set(error, ACCEL_E_INVALID, "the state belongs to another device");
+    for (uint64_t i = 0; i < work->change_count; i++) {
+        const struct accel_state_change *change = &work->changes[i];
+        if (change->zero != 0 || (change->kind != ACCEL_STATE_RESET && change->kind != ACCEL_STATE_COPY))
+            return accel_error_set(error, ACCEL_E_INVALID, "change %llu of a state has the unknown kind %u",
+                                   (unsigned long long)i, change->kind);
+        if (change->kind == ACCEL_STATE_COPY && (!accel_within_u64(change->from, change->count, state->slots) ||
+                                                 !accel_within_u64(change->to, change->count, state->slots)))
+            return accel_error_set(error, ACCEL_E_INVALID, "change %llu copies slots outside of the %llu of the state",
+                                   (unsigned long long)i, (unsigned long long)state->slots);
+    }
+    return ACCEL_OK;
+}
+
+/* Members that a kind does not name are zero: a caller who sets them means something that would not happen. */
+static bool is_clean(const struct accel_work *work)
+{
+    bool set = work->kind == ACCEL_STEP_RUN;
+    bool state = work->kind == ACCEL_STEP_STATE;
+    bool source = work->kind == ACCEL_STEP_COPY || work->kind == ACCEL_STEP_READ;
+    bool target = !set && !state && work->kind != ACCEL_STEP_READ;
+    return work->zero == 0 && (set || (work->set == NULL && work->symbols == NULL)) &&
+           (state || (work->state == NULL && work->changes == NULL && work->change_count == 0)) &&
+           (source || (work->source == NULL && work->source_offset == 0)) &&
+           (target || (work->target == NULL && work->target_offset == 0)) && (source || target || work->bytes == 0) &&
+           (work->kind == ACCEL_STEP_UPDATE || work->data == NULL) &&
+           (work->kind == ACCEL_STEP_READ || work->memory == NULL) &&
+           (work->kind == ACCEL_STEP_FILL || work->fill == 0);
+}
+
+static int32_t check_kind(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    switch (work->kind) {
+    case ACCEL_STEP_RUN:
+        if (work->set == NULL || work->set->queue != queue)
+            return accel_error_set(error, ACCEL_E_INVALID, "a step runs a set that was made for this queue");
+        return accel_check_symbols(work->set, work->symbols, error);
+    case ACCEL_STEP_COPY:
+        return check_copy(queue, work, error);
+    case ACCEL_STEP_UPDATE:
+        return check_update(queue, work, error);
+    case ACCEL_STEP_READ:
+        if (work->memory == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "a read without memory");
+        return check_range(queue, work->source, work->source_offset, work->bytes, "source", error);
+    case ACCEL_STEP_FILL:
+        if (work->fill > 255)
+            return accel_error_set(error, ACCEL_E_INVALID, "a fill with %u, which is no byte", work->fill);
+        return check_range(queue, work->target, work->target_offset, work->bytes, "target", error);
+    default:
+        return check_state(queue, work, error);
+    }
+}
+
+int32_t accel_check_work(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    int32_t code =
+        accel_take_open(work, ACCEL_END_OF(struct accel_work, zero), sizeof(*work), "the caller", "accel_work", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (work->kind < ACCEL_STEP_RUN || work->kind > ACCEL_STEP_STATE)
+        return accel_error_set(error, ACCEL_E_INVALID, "struct accel_work has the unknown kind %u", work->kind);
+    if (!is_clean(work))
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "struct accel_work of kind %u has members set that it does not use", work->kind);
+    return check_kind(queue, work, error);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context: options, discovery, and the records that it shows. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/context.h"
+#include "core/device/take.h"
+#include "core/plugin/plugin.h"
+#include "core/topology/topology.h"
+
+#define KNOWN_FLAGS (ACCEL_CONTEXT_NO_CACHE | ACCEL_CONTEXT_NO_PROBE | ACCEL_CONTEXT_NO_PLUGINS)
+
+const char *accel_version(void) ACCEL_NOEXCEPT
+{
+    return PACKAGE_VERSION;
+}
+
+/* ---- rows ---- */
+
+bool accel_rows_add(struct accel_rows *rows, void *item)
+{
+    if (rows->count == rows->capacity) {
+        uint32_t capacity = rows->capacity == 0 ? 16 : rows->capacity * 2;
+        void **items = capacity > rows->capacity ? realloc(rows->items, capacity * sizeof(*items)) : NULL;
+        if (items == NULL)
+            return false;
+        rows->items = items;
+        rows->capacity = capacity;
+    }
+    rows->items[rows->count++] = item;
+    return true;
+}
+
+void accel_rows_free(struct accel_rows *rows)
+{
+    free(rows->items);
+    *rows = (struct accel_rows){0};
+}
+
+static void *row(const struct accel_rows *rows, uint32_t index)
+{
+    return index < rows->count ? rows->items[index] : NULL;
+}
+
+/* ---- life ---- */
+
+/* The log of applications has no room: it goes into the line. */
+static void pass_log(void *user, uint32_t level, const char *room, const char *text)
+{
+    const struct accel_context *context = user;
+    char line[1280];
+    size_t length = strlen(room);
+    if (length > 64)
+        length = 64;
+    memcpy(line, "room=", 5);
+    memcpy(line + 5, room, length);
+    line[5 + length] = ' ';
+    strncpy(line + 6 + length, text, sizeof(line) - 7 - length);
+    line[sizeof(line) - 1] = '\0';
+    context->options.log(context->options.log_data, level, line);
+}
+
+static bool copy_option(const char **text)
+{
+    if (*text == NULL)
+        return true;
+    *text = strdup(*text);
+    return *text != NULL;
+}
+
+static void release(struct accel_context *context)
+{
+    free((void *)(uintptr_t)context->options.driver_path);
+    free((void *)(uintptr_t)context->options.profile_path);
+    free((void *)(uintptr_t)context->options.cache_path);
+    accel_fork_guard_close(&context->fork);
+    free(context);
+}
+
+static int32_t take_options(struct accel_context *context, const struct accel_context_options *given,
+                            struct accel_error *error)
+{
+    struct accel_context_options *options = &context->options;
+    struct accel_context_options copy;
+    int32_t code;
+    if (given == NULL)
+        return ACCEL_OK;
+    code = accel_take_copy(given, ACCEL_END_OF(struct accel_context_options, log_data), sizeof(copy), "the caller",
+                           "accel_context_options", &copy, error);
+    if (code != ACCEL_OK)
+        return code;
+    if ((copy.flags & ~KNOWN_FLAGS) != 0)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_context_options.flags 0x%x has unknown bits",
+                               copy.flags);
+    *options = copy;
+    /* All three are copied or NULL before anything is freed. */
+    if (!copy_option(&options->driver_path))
+        options->profile_path = NULL;
+    if (!copy_option(&options->profile_path))
+        options->cache_path = NULL;
+    if (!copy_option(&options->cache_path) || (copy.driver_path != NULL && options->driver_path == NULL) ||
+        (copy.profile_path != NULL && options->profile_path == NULL))
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context");
+    return ACCEL_OK;
+}
+
+int32_t accel_context_create(const struct accel_context_options *options, struct accel_context **out_context,
+                             struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_context *context;
+    int32_t code;
+    if (out_context == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_context_create needs a place for the context");
+    *out_context = NULL;
+    context = calloc(1, sizeof(*context));
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context");
+    code = take_options(context, options, error);
+    if (code != ACCEL_OK) {
+        release(context);
+        return code;
+    }
+    if (context->options.log != NULL) {
+        context->log.sink = pass_log;
+        context->log.user = context;
+        context->log.level = context->options.log_level == 0 ? ACCEL_LOG_WARN : context->options.log_level;
+    }
+    accel_memory_init(&context->memory, context->options.memory_budget);
+    accel_arena_init(&context->records, 0);
+    accel_fork_guard_open(&context->fork);
+    *out_context = context;
+    return ACCEL_OK;
+}
+
+/* Everything that discover made. */
+static void forget(struct accel_context *context)
+{
+    accel_registry_forget(context);
+    accel_plugins_free(context->plugins);
+    context->plugins = NULL;
+    accel_rank_end(context);
+    if (context->topology != NULL) {
+        accel_plugins_lock();
+        accel_topology_free(context->topology);
+        accel_plugins_unlock();
+        context->topology = NULL;
+    }
+    context->facts.count = 0;
+    context->hardware.count = 0;
+    accel_arena_free(&context->records);
+}
+
+static int32_t check_alone(const struct accel_context *context, struct accel_error *error)
+{
+    uint32_t children;
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "no context was given");
+    if (accel_fork_guard_is_child(&context->fork))
+        return accel_error_set(error, ACCEL_E_FORKED, "the context belongs to the parent process");
+    children = atomic_load_explicit(&context->children, memory_order_acquire);
+    if (children != 0)
+        return accel_error_set(error, ACCEL_E_BUSY, "%u objects that were made from the context are alive", children);
+    return ACCEL_OK;
+}
+
+int32_t accel_context_free(struct accel_context *context, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code;
+    if (context == NULL)
+        return ACCEL_OK;
+    code = check_alone(context, error);
+    if (code != ACCEL_OK)
+        return code;
+    forget(context);
+    accel_rows_free(&context->facts);
+    accel_rows_free(&context->hardware);
+    accel_rows_free(&context->attached);
+    accel_rows_free(&context->devices);
+    accel_rows_free(&context->verdicts);
+    accel_rows_free(&context->own_verdicts);
+    release(context);
+    return ACCEL_OK;
+}
+
+/* ---- discovery ---- */
+
+static int32_t attach_all(struct accel_context *context, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < accel_plugins_count(context->plugins); i++) {
+        struct accel_plugin *plugin = accel_plugins_get(context->plugins, i);
+        struct accel_error why = {0};
+        uint32_t before = context->devices.count;
+        int32_t code;
+        if (plugin->driver == NULL)
+            continue;
+        code = accel_registry_attach(context, plugin->driver, i, &why);
+        if (code == ACCEL_E_MEMORY)
+            return accel_error_set(error, code, "%s", why.text);
+        if (code != ACCEL_OK)
+            accel_plugins_refuse(context->plugins, i, &why);
+        else
+            plugin->info.device_count = context->devices.count - before;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t find_plugins(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_plugins_options options = {
+        .flags = context->options.flags & (ACCEL_CONTEXT_NO_CACHE | ACCEL_CONTEXT_NO_PROBE),
+        .probe_milliseconds = context->options.probe_milliseconds,
+        .driver_path = context->options.driver_path,
+        .cache_path = context->options.cache_path,
+        .hardware = (const struct accel_hardware *const *)context->hardware.items,
+        .hardware_count = context->hardware.count,
+        .log = &context->log};
+    int32_t code;
+    if ((context->options.flags & ACCEL_CONTEXT_NO_PLUGINS) != 0)
+        return ACCEL_OK;
+    code = accel_plugins_discover(&options, &context->plugins, error);
+    return code == ACCEL_OK ? attach_all(context, error) : code;
+}
+
+int32_t accel_context_discover(struct accel_context *context, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = check_alone(context, error);
+    if (code != ACCEL_OK)
+        return code;
+    forget(context);
+    accel_rank_begin(context);
+    code = accel_machine_discover(context, error);
+    if (code == ACCEL_OK)
+        code = find_plugins(context, error);
+    if (code == ACCEL_OK)
+        code = accel_registry_finish(context, error);
+    if (code != ACCEL_OK)
+        forget(context);
+    return code;
+}
+
+const struct accel_topology *accel_context_topology(const struct accel_context *context)
+{
+    return context->topology;
+}
+
+const struct accel_profile *accel_context_profile(const struct accel_context *context)
+{
+    return context->profile;
+}
+
+const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name)
+{
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        const struct accel_listed *listed = context->devices.items[i];
+        if (strcmp(listed->info.name, name) == 0 || strcmp(listed->info.driver, name) == 0)
+            return listed;
+    }
+    return NULL;
+}
+
+/* ---- records ---- */
+
+uint32_t accel_fact_count(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context->facts.count;
+}
+
+const struct accel_fact *accel_fact_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
+{
+    return row(&context->facts, index);
+}
+
+uint32_t accel_hardware_count(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context->hardware.count;
+}
+
+const struct accel_hardware *accel_hardware_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
+{
+    return row(&context->hardware, index);
+}
+
+uint32_t accel_plugin_count(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context->plugins == NULL ? 0 : accel_plugins_count(context->plugins);
+}
+
+const struct accel_plugin_info *accel_plugin_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
+{
+    const struct accel_plugin *plugin = context->plugins == NULL ? NULL : accel_plugins_get(context->plugins, index);
+    return plugin == NULL ? NULL : &plugin->info;
+}
+
+uint32_t accel_device_count(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context->devices.count;
+}
+
+const struct accel_device_info *accel_device_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
+{
+    const struct accel_listed *listed = row(&context->devices, index);
+    return listed == NULL ? NULL : &listed->info;
+}
+
+uint32_t accel_verdict_count(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context->verdicts.count + context->own_verdicts.count;
+}
+
+const struct accel_verdict *accel_verdict_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
+{
+    if (index < context->verdicts.count)
+        return row(&context->verdicts, index);
+    return row(&context->own_verdicts, index - context->verdicts.count);
+}
+
+int32_t accel_memory_usage(const struct accel_context *context, uint32_t memory_class, uint64_t *out_now,
+                           uint64_t *out_peak) ACCEL_NOEXCEPT
+{
+    uint64_t now = 0;
+    uint64_t peak = 0;
+    if (context == NULL || !accel_memory_read(&context->memory, memory_class, &now, &peak))
+        return ACCEL_E_INVALID;
+    if (out_now != NULL)
+        *out_now = now;
+    if (out_peak != NULL)
+        *out_peak = peak;
+    return ACCEL_OK;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The inside of a context: what it owns, and how drivers get into it. accel/context.h is its outside.
+ *
+ * Ownership: records (facts, hardware, devices, verdicts) and their strings live in the arena `records` until the next
+ * discover; that one is refused while an object of accel/run.h lives, so that such objects may point to records.
+ * Threads: discover and free alone; the rest is read-only between them, or atomic.
+ */
+#ifndef ACCEL_CORE_DEVICE_CONTEXT_H
+#define ACCEL_CORE_DEVICE_CONTEXT_H
+
+#include <accel/context.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/fork.h"
+#include "core/base/log.h"
+#include "core/device/host.h"
+#include "core/device/memory.h"
+
+struct accel_plugins;
+struct accel_profile;
+struct accel_topology;
+
+/** Stands for a driver that came from no plugin file. */
+#define ACCEL_NO_PLUGIN 0xffffffffu
+
+/** A growing list of pointers. Zeroed: empty. */
+struct accel_rows {
+    void **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/** Appends; false without memory. */
+bool accel_rows_add(struct accel_rows *rows, void *item);
+/** Frees the list, not what it points to. */
+void accel_rows_free(struct accel_rows *rows);
+
+/** One driver with its instance. Owned by the context, at an address that stays until detach. */
+struct accel_attached {
+    const struct accel_driver *driver;
+    struct accel_driver_instance *instance; /**< NULL: not attached */
+    struct accel_host_services host;
+    uint32_t minor;  /**< in force */
+    uint32_t plugin; /**< index of its plugin, or ACCEL_NO_PLUGIN */
+    uint32_t device_count;
+};
+
+/** One device of the list. */
+struct accel_listed {
+    struct accel_device_info info;
+    struct accel_attached *owner;
+    uint32_t order; /**< in which it was found */
+};
+
+struct accel_context {
+    struct accel_context_options options; /**< strings are owned copies */
+    struct accel_log log;
+    struct accel_memory memory;
+    struct accel_fork_guard fork;
+    atomic_uint children; /**< objects of accel/run.h, plans and the like that are alive */
+
+    struct accel_arena records;
+    struct accel_topology *topology; /**< NULL before discover */
+    struct accel_plugins *plugins;   /**< NULL before discover, or where plugins were not wanted */
+    struct accel_profile *profile;   /**< NULL where no profile could be read */
+    struct accel_rows facts;         /**< struct accel_fact */
+    struct accel_rows hardware;      /**< struct accel_hardware */
+    struct accel_rows attached;      /**< struct accel_attached */
+    struct accel_rows devices;       /**< struct accel_listed, best first */
+    struct accel_rows verdicts;      /**< struct accel_verdict of drivers */
+    struct accel_rows own_verdicts;  /**< struct accel_verdict of the core */
+};
+
+/** The machine, or NULL before discover. */
+const struct accel_topology *accel_context_topology(const struct accel_context *context);
+
+/** The profiles of the context, or NULL where none could be read (the log says why). */
+const struct accel_profile *accel_context_profile(const struct accel_context *context);
+
+/** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
+const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
+
+/* ---- registry ---- */
+
+/**
+ * Attaches a driver whose const part core/plugin has checked, and takes its devices. `plugin` is the index of its
+ * plugin or ACCEL_NO_PLUGIN. A failure leaves nothing of the driver behind but its verdicts. Call accel_registry_finish
+ * after the last one.
+ */
+int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
+                              struct accel_error *error);
+
+/** Ranks devices, marks duplicates, and says why hardware that nobody claims is no device. May be repeated. */
+int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);
+
+/** Detaches all drivers and forgets their devices. */
+void accel_registry_forget(struct accel_context *context);
+
+/** For tests and for programs that link a driver in: attach and finish in one. The context has discovered. */
+int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
+                                    struct accel_error *error);
+
+/** Reads the profiles, before devices are ranked; what is wrong with them goes to the log. */
+void accel_rank_begin(struct accel_context *context);
+void accel_rank_end(struct accel_context *context);
+
+/** Rank of a device and why, as text in the arena `records`. */
+int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error);
+
+/* ---- machine ---- */
+
+/** Loads the topology and fills hardware and facts. */
+int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error);
+
+/** Adds a piece of hardware with copies of its strings; for tests too. */
+int32_t accel_machine_add(struct accel_context *context, const struct accel_hardware *hardware,
+                          struct accel_error *error);
+
+/** Writes a piece of hardware for people: "Example GPU (0000:65:00.0)". Returns `text`. */
+const char *accel_machine_text(const struct accel_hardware *hardware, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening devices: settings of the caller become typed settings of the driver's option table. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+/* The part of `key` behind "DRIVER.", or NULL where the key is not for this driver. */
+static const char *key_of(const char *key, const char *driver)
+{
+    size_t length = strlen(driver);
+    return strncmp(key, driver, length) == 0 && key[length] == '.' ? key + length + 1 : NULL;
+}
+
+/* Option tables name their rows with or without the driver's name in front. */
+static const struct accel_option *find_option(const struct accel_driver *driver, const char *key)
+{
+    const char *rest = key_of(key, driver->name);
+    for (uint32_t i = 0; i < driver->option_count; i++)
+        if (strcmp(driver->options[i]->name, key) == 0 || strcmp(driver->options[i]->name, rest) == 0)
+            return driver->options[i];
+    return NULL;
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *at = choices; *at != '\0';) {
+        size_t word = strcspn(at, " ");
+        if (word == length && memcmp(at, text, length) == 0)
+            return true;
+        at += word + strspn(at + word, " ");
+    }
+    return false;
+}
+
+static int32_t refuse(const struct accel_given *given, const char *why, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): %s", given->key, given->value, given->origin, why);
+}
+
+static int32_t parse_number(const struct accel_option *option, const struct accel_given *given,
+                            struct accel_setting *setting, struct accel_error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    if (option->type == ACCEL_OPTION_REAL)
+        setting->real = strtod(given->value, &end);
+    else
+        setting->integer = strtoll(given->value, &end, 10);
+    if (errno != 0 || end == given->value || *end != '\0')
+        return refuse(given, "not a number", error);
+    if (option->type == ACCEL_OPTION_REAL && !(setting->real - setting->real == 0.0))
+        return refuse(given, "not a finite number", error);
+    if (option->type == ACCEL_OPTION_INTEGER &&
+        (setting->integer < option->lowest || setting->integer > option->highest))
+        return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %lld to %lld", given->key, given->value,
+                               given->origin, (long long)option->lowest, (long long)option->highest);
+    return ACCEL_OK;
+}
+
+static int32_t parse_flag(const struct accel_given *given, struct accel_setting *setting, struct accel_error *error)
+{
+    if (strcmp(given->value, "true") == 0 || strcmp(given->value, "1") == 0)
+        setting->integer = 1;
+    else if (strcmp(given->value, "false") != 0 && strcmp(given->value, "0") != 0)
+        return refuse(given, "neither true nor false", error);
+    return ACCEL_OK;
+}
+
+static int32_t parse_setting(const struct accel_option *option, const struct accel_given *given,
+                             struct accel_setting *setting, struct accel_error *error)
+{
+    *setting = (struct accel_setting){.name = option->name};
+    if (option->type == ACCEL_OPTION_FLAG)
+        return parse_flag(given, setting, error);
+    if (option->type != ACCEL_OPTION_TEXT)
+        return parse_number(option, given, setting, error);
+    if (option->choices != NULL && !is_choice(option->choices, given->value))
+        return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %s", given->key, given->value,
+                               given->origin, option->choices);
+    setting->text = given->value;
+    return ACCEL_OK;
+}
+
+/* `settings` has room for all given ones. Later ones of the same name win. */
+static int32_t parse_settings(const struct accel_driver *driver, const struct accel_given *given, uint32_t count,
+                              struct accel_setting *settings, uint32_t *out_count, struct accel_error *error)
+{
+    *out_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_option *option;
+        uint32_t at = 0;
+        int32_t code;
+        if (given[i].key == NULL || given[i].value == NULL || given[i].origin == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "setting %u has no key, value or origin", i);
+        if (key_of(given[i].key, driver->name) == NULL)
+            continue;
+        option = find_option(driver, given[i].key);
+        if (option == NULL)
+            return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s (%s): driver %s has no such option", given[i].key,
+                                   given[i].origin, driver->name);
+        while (at < *out_count && strcmp(settings[at].name, option->name) != 0)
+            at++;
+        code = parse_setting(option, &given[i], &settings[at], error);
+        if (code != ACCEL_OK)
+            return code;
+        if (at == *out_count)
+            (*out_count)++;
+    }
+    return ACCEL_OK;
+}
+
+static void device_destroy(struct accel_object *object)
+{
+    struct accel_device *device = (struct accel_device *)object;
+    struct accel_error error = {0};
+    int32_t code;
+    if (device->handle == NULL)
+        return;
+    code = device->handle->table->close(device->handle, &error);
+    if (code != ACCEL_OK)
+        accel_log_write(&object->context->log, ACCEL_LOG_ERROR, "device", "device=%s close=%s text=\"%s\"",
+                        device->listed->info.name, accel_error_name(code), error.text);
+}
+
+static int32_t open_handle(struct accel_device *device, const struct accel_setting *settings, uint32_t count,
+                           struct accel_error *error)
+{
+    struct accel_attached *owner = device->listed->owner;
+    struct accel_driver_device *handle = NULL;
+    int32_t code =
+        owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
+    code = accel_take_handle(code, handle, device->driver, "open", error);
+    if (code == ACCEL_OK)
+        code = accel_take_device(handle, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
+    device->handle = handle;
+    device->has_queues = ACCEL_CAN(handle->table, queue_create);
+    return ACCEL_OK;
+}
+
+static int32_t find_listed(struct accel_context *context, const char *name, const struct accel_listed **out_listed,
+                           struct accel_error *error)
+{
+    *out_listed = accel_context_find(context, name);
+    if (*out_listed == NULL) {
+        int32_t code = accel_error_set(error, ACCEL_E_NOT_FOUND, "there is no device %s", name);
+        accel_error_remedy(error, "accelctl devices --all lists devices, and why other hardware is none");
+        return code;
+    }
+    if (((*out_listed)->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "device %s can be compiled for, not run here", name);
+    return ACCEL_OK;
+}
+
+int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
+                          uint32_t count, struct accel_device **out_device, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct accel_listed *listed;
+    struct accel_setting *parsed = NULL;
+    struct accel_object *object;
+    struct accel_device *device;
+    uint32_t parsed_count = 0;
+    int32_t code;
+    if (out_device == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_device_open needs a place for the device");
+    *out_device = NULL;
+    if (context == NULL || name == NULL || (count != 0 && settings == NULL))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_device_open needs a context, a name and its settings");
+    if (accel_fork_guard_is_child(&context->fork))
+        return accel_error_set(error, ACCEL_E_FORKED, "the context belongs to the parent process");
+    code = find_listed(context, name, &listed, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = accel_object_create(context, sizeof(*device), device_destroy, &object, error);
+    if (code != ACCEL_OK)
+        return code;
+    device = (struct accel_device *)object;
+    device->listed = listed;
+    device->driver = listed->owner->driver->name;
+    parsed = calloc(count + 1, sizeof(*parsed));
+    code = parsed != NULL ? parse_settings(listed->owner->driver, settings, count, parsed, &parsed_count, error)
+                          : accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u settings", count);
+    if (code == ACCEL_OK)
+        code = open_handle(device, parsed, parsed_count, error);
+    free(parsed);
+    if (code != ACCEL_OK) {
+        accel_object_release(object);
+        return code;
+    }
+    *out_device = device;
+    return ACCEL_OK;
+}
+
+void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT
+{
+    accel_object_drop((struct accel_object *)device);
+}
+
+int32_t accel_device_note(struct accel_device *device, int32_t code)
+{
+    if (code == ACCEL_E_DEVICE_LOST)
+        atomic_store_explicit(&device->lost, true, memory_order_relaxed);
+    return code;
+}

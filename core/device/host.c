@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/device/host.h"
+
+#include <stdio.h>
+
+#include "core/base/clock.h"
+
+static const struct accel_host_services *services_of(const struct accel_host *host)
+{
+    return (const struct accel_host_services *)host;
+}
+
+static int32_t host_log(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT
+{
+    const struct accel_host_services *services = services_of(host);
+    if (level >= ACCEL_LOG_ERROR && level <= ACCEL_LOG_DEBUG && text != NULL)
+        accel_log_write(services->log, level, services->room, "%s", text);
+    return ACCEL_OK;
+}
+
+static int32_t host_allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                             void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    return accel_memory_take(services_of(host)->memory, memory_class, bytes, alignment, out_memory, error);
+}
+
+static int32_t host_release(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT
+{
+    accel_memory_give(services_of(host)->memory, memory);
+    return ACCEL_OK;
+}
+
+static int32_t host_clock(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT
+{
+    (void)host;
+    *out_nanoseconds = accel_clock_ns();
+    return ACCEL_OK;
+}
+
+void accel_host_services_init(struct accel_host_services *services, const char *name, struct accel_memory *memory,
+                              const struct accel_log *log)
+{
+    services->table = (struct accel_host){.size = sizeof(struct accel_host),
+                                          .log = host_log,
+                                          .allocate = host_allocate,
+                                          .release = host_release,
+                                          .clock = host_clock};
+    services->memory = memory;
+    services->log = log;
+    snprintf(services->room, sizeof(services->room), "driver.%s", name);
+}
+
+static int32_t alone_run(const struct accel_crew *crew, uint32_t ranks, accel_crew_function function, void *argument,
+                         struct accel_error *error) ACCEL_NOEXCEPT
+{
+    (void)crew;
+    if (ranks != 1 || function == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "a crew of one was asked for %u ranks", ranks);
+    function(argument, 0, 1);
+    return ACCEL_OK;
+}
+
+const struct accel_crew *accel_crew_alone(void)
+{
+    static const struct accel_crew crew = {.size = sizeof(struct accel_crew), .ranks = 1, .run = alone_run};
+    return &crew;
+}

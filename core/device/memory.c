@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/device/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/checked.h"
+
+#define LARGEST_ALIGNMENT (UINT64_C(1) << 30)
+#define DEFAULT_ALIGNMENT 64u
+
+/* Stands right before the bytes that were handed out. */
+struct header {
+    void *raw; /* what the system gave */
+    uint64_t bytes;
+    uint32_t memory_class;
+    uint32_t mark; /* tells a block of ours from a pointer that never was one */
+    uint64_t zero;
+};
+
+#define MARK 0x6b636c62u
+
+static void raise_peak(_Atomic uint64_t *peak, uint64_t now)
+{
+    uint64_t seen = atomic_load_explicit(peak, memory_order_relaxed);
+    while (seen < now &&
+           !atomic_compare_exchange_weak_explicit(peak, &seen, now, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+void accel_memory_init(struct accel_memory *memory, uint64_t budget)
+{
+    memset(memory, 0, sizeof(*memory));
+    memory->budget = budget;
+}
+
+static int32_t no_memory(uint64_t bytes, uint64_t left, const char *why, struct accel_error *error)
+{
+    int32_t code =
+        accel_error_set(error, ACCEL_E_MEMORY, "no memory for %llu bytes: %s", (unsigned long long)bytes, why);
+    if (error != NULL && error->code == ACCEL_E_MEMORY) {
+        error->asked = bytes;
+        error->free = left;
+    }
+    return code;
+}
+
+/* The sum is raised before the system is asked, so that two threads cannot both pass the budget. */
+static int32_t reserve(struct accel_memory *memory, uint64_t bytes, struct accel_error *error)
+{
+    uint64_t now = atomic_load_explicit(&memory->now[0], memory_order_relaxed);
+    uint64_t sum;
+    do {
+        if (!accel_add_u64(now, bytes, &sum) || (memory->budget != 0 && sum > memory->budget)) {
+            uint64_t left = memory->budget > now ? memory->budget - now : 0;
+            int32_t code = no_memory(bytes, left, "the memory budget has no more", error);
+            accel_error_remedy(error, "raise the memory budget or choose smaller settings");
+            return code;
+        }
+    } while (
+        !atomic_compare_exchange_weak_explicit(&memory->now[0], &now, sum, memory_order_relaxed, memory_order_relaxed));
+    raise_peak(&memory->peak[0], sum);
+    return ACCEL_OK;
+}
+
+static bool told_to_fail(struct accel_memory *memory)
+{
+    uint64_t call = atomic_fetch_add_explicit(&memory->calls, 1, memory_order_relaxed) + 1;
+    uint64_t after = atomic_load_explicit(&memory->fail_after, memory_order_relaxed);
+    return after != 0 && call >= after;
+}
+
+int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                          void **out_block, struct accel_error *error)
+{
+    uint64_t whole;
+    uint64_t held;
+    struct header *header;
+    char *raw;
+    int32_t code;
+    *out_block = NULL;
+    if (alignment == 0)
+        alignment = DEFAULT_ALIGNMENT;
+    if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END)
+        return accel_error_set(error, ACCEL_E_INVALID, "memory class %u is not known", memory_class);
+    if ((alignment & (alignment - 1)) != 0 || alignment > LARGEST_ALIGNMENT)
+        return accel_error_set(error, ACCEL_E_INVALID, "alignment %llu is no power of two up to 1 GiB",
+                               (unsigned long long)alignment);
+    if (bytes == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "0 bytes of memory were asked for");
+    if (alignment < _Alignof(max_align_t))
+        alignment = _Alignof(max_align_t);
+    if (!accel_add_u64(bytes, alignment + sizeof(*header), &whole) || told_to_fail(memory))
+        return no_memory(bytes, 0, "the system has no more", error);
+    code = reserve(memory, bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    /* calloc leaves large blocks untouched until they are used; aligned_alloc and memset would not. */
+    raw = calloc(1, whole);
+    if (raw == NULL) {
+        atomic_fetch_sub_explicit(&memory->now[0], bytes, memory_order_relaxed);
+        return no_memory(bytes, 0, "the system has no more", error);
+    }
+    header = (struct header *)(((uintptr_t)raw + sizeof(*header) + alignment - 1) & ~(uintptr_t)(alignment - 1)) - 1;
+    *header = (struct header){.raw = raw, .bytes = bytes, .memory_class = memory_class, .mark = MARK};
+    held = atomic_fetch_add_explicit(&memory->now[memory_class], bytes, memory_order_relaxed) + bytes;
+    raise_peak(&memory->peak[memory_class], held);
+    atomic_fetch_add_explicit(&memory->blocks, 1, memory_order_relaxed);
+    *out_block = header + 1;
+    return ACCEL_OK;
+}
+
+void accel_memory_give(struct accel_memory *memory, void *block)
+{
+    struct header *header;
+    if (block == NULL)
+        return;
+    header = (struct header *)block - 1;
+    if (header->mark != MARK)
+        return; /* not ours, or given back already: leaking it is the lesser harm */
+    header->mark = 0;
+    atomic_fetch_sub_explicit(&memory->now[0], header->bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&memory->now[header->memory_class], header->bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&memory->blocks, 1, memory_order_relaxed);
+    free(header->raw);
+}
+
+bool accel_memory_read(const struct accel_memory *memory, uint32_t memory_class, uint64_t *out_now, uint64_t *out_peak)
+{
+    if (memory_class >= ACCEL_MEMORY_END)
+        return false;
+    *out_now = atomic_load_explicit(&memory->now[memory_class], memory_order_relaxed);
+    *out_peak = atomic_load_explicit(&memory->peak[memory_class], memory_order_relaxed);
+    return true;
+}

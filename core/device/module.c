@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules: the graphs that share weights, claimed and compiled together. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/base/checked.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+static void module_destroy(struct accel_object *object)
+{
+    struct accel_module *module = (struct accel_module *)object;
+    struct accel_memory *memory = &object->context->memory;
+    if (module->handle != NULL)
+        module->handle->table->free(module->handle);
+    for (uint32_t g = 0; module->value_weights != NULL && g < module->graph_count; g++)
+        accel_memory_give(memory, module->value_weights[g]);
+    accel_memory_give(memory, module->value_weights);
+    accel_memory_give(memory, module->weights);
+    accel_memory_give(memory, module->graphs);
+    accel_object_release(&module->device->object);
+}
+
+/* Options for a caller that gave none: one bucket for each graph, with the highest values. The lists lie behind the
+ * struct, in one block. */
+static int32_t default_options(struct accel_module *module, struct accel_compile_options **out_options,
+                               struct accel_error *error)
+{
+    uint64_t symbols = 0;
+    uint64_t bytes;
+    struct accel_compile_options *options;
+    uint64_t *buckets;
+    uint32_t *counts;
+    void *block;
+    int32_t code;
+    *out_options = NULL;
+    for (uint32_t g = 0; g < module->graph_count; g++)
+        symbols += module->graphs[g]->symbol_count;
+    bytes = sizeof(*options) + symbols * sizeof(*buckets) + module->graph_count * sizeof(*counts);
+    code = accel_memory_take(&module->object.context->memory, ACCEL_MEMORY_HOST, bytes, 0, &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    options = block;
+    buckets = (uint64_t *)(options + 1);
+    counts = (uint32_t *)(buckets + symbols);
+    *options = (struct accel_compile_options){.size = sizeof(*options), .buckets = buckets, .bucket_counts = counts};
+    for (uint32_t g = 0; g < module->graph_count; g++) {
+        const struct accel_graph *graph = module->graphs[g];
+        counts[g] = 1;
+        for (uint32_t s = 0; s < graph->symbol_count; s++)
+            *buckets++ = graph->symbols[s]->highest;
+    }
+    *out_options = options;
+    return ACCEL_OK;
+}
+
+static int32_t copy_graphs(struct accel_module *module, const struct accel_graph *const *graphs, uint32_t count,
+                           struct accel_error *error)
+{
+    void *block;
+    int32_t code = accel_memory_take(&module->object.context->memory, ACCEL_MEMORY_HOST, count * sizeof(*graphs), 0,
+                                     &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    memcpy(block, graphs, count * sizeof(*graphs));
+    module->graphs = block;
+    module->graph_count = count;
+    return ACCEL_OK;
+}
+
+static int32_t compile(struct accel_module *module, const struct accel_compile_options *options,
+                       const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
+{
+    struct accel_device *device = module->device;
+    struct accel_task_bridge bridge;
+    struct accel_driver_module *handle = NULL;
+    int32_t code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source,
+                                                  NULL, accel_task_bridge_init(&bridge, task), &handle, error);
+    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "compile", error);
+    if (code == ACCEL_OK)
+        code = accel_take_module(handle, device->driver, error);
+    if (code == ACCEL_OK)
+        module->handle = handle;
+    return code;
+}
+
+static int32_t build(struct accel_module *module, const struct accel_compile_options *options,
+                     const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
+{
+    struct accel_compile_options *made = NULL;
+    int32_t code = ACCEL_OK;
+    if (options == NULL) {
+        code = default_options(module, &made, error);
+        options = made;
+    }
+    if (code == ACCEL_OK)
+        code = accel_module_claim(module, options, error);
+    if (code == ACCEL_OK)
+        code = compile(module, options, source, task, error);
+    accel_memory_give(&module->object.context->memory, made);
+    return code;
+}
+
+int32_t accel_module_create(struct accel_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
+                            const struct accel_compile_options *options, const struct accel_source *source,
+                            const struct accel_task *task, struct accel_module **out_module,
+                            struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_object *object;
+    struct accel_module *module;
+    int32_t code;
+    if (out_module == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_module_create needs a place for the module");
+    *out_module = NULL;
+    code = accel_check_object((struct accel_object *)device, "device", error);
+    if (code == ACCEL_OK)
+        code = accel_check_graphs(graphs, graph_count, options, error);
+    if (code == ACCEL_OK)
+        code = accel_object_create(device->object.context, sizeof(*module), module_destroy, &object, error);
+    if (code != ACCEL_OK)
+        return code;
+    module = (struct accel_module *)object;
+    module->device = device;
+    accel_object_retain(&device->object);
+    code = copy_graphs(module, graphs, graph_count, error);
+    if (code == ACCEL_OK)
+        code = build(module, options, source, task, error);
+    if (code != ACCEL_OK) {
+        accel_object_release(object);
+        return code;
+    }
+    *out_module = module;
+    return ACCEL_OK;
+}
+
+void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT
+{
+    accel_object_drop((struct accel_object *)module);
+}
+
+static int32_t bridge_progress(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
+{
+    const struct accel_task *outer = ((const struct accel_task_bridge *)task)->outer;
+    return outer != NULL && ACCEL_CAN(outer, progress) ? outer->progress(outer, done, total) : ACCEL_OK;
+}
+
+const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, const struct accel_task *outer)
+{
+    bridge->outer = outer;
+    bridge->task = (struct accel_task){.size = sizeof(bridge->task), .progress = bridge_progress};
+    bridge->task.crew = outer != NULL && ACCEL_CAN(outer, crew) ? outer->crew : accel_crew_alone();
+    return &bridge->task;
+}

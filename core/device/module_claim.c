@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the driver answers for each node, and where it therefore wants each weight. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+/* Collects the answers of one call of `claim`. */
+struct collector {
+    struct accel_claim_sink sink; /* first: the driver hands its address back */
+    struct accel_module *module;
+    uint8_t **answered; /* [graph][node]: ACCEL_CLAIM_..., 0: none yet */
+    struct accel_error *error;
+};
+
+static int compare_weights(const void *a, const void *b)
+{
+    return strcmp(((const struct accel_module_weight *)a)->value->key,
+                  ((const struct accel_module_weight *)b)->value->key);
+}
+
+static struct accel_module_weight *find_weight(const struct accel_module *module, const char *key)
+{
+    struct accel_value value = {.key = key};
+    struct accel_module_weight wanted = {.value = &value};
+    if (module->weight_count == 0)
+        return NULL;
+    return bsearch(&wanted, module->weights, module->weight_count, sizeof(wanted), compare_weights);
+}
+
+/* Two graphs that give one key to tensors of different shape do not share weights: swapping them would go unseen. */
+static int32_t merge_weights(struct accel_module *module, uint32_t found, struct accel_error *error)
+{
+    uint32_t kept = 0;
+    qsort(module->weights, found, sizeof(*module->weights), compare_weights);
+    for (uint32_t i = 0; i < found; i++) {
+        const struct accel_value *value = module->weights[i].value;
+        const struct accel_value *before = kept == 0 ? NULL : module->weights[kept - 1].value;
+        if (before == NULL || strcmp(before->key, value->key) != 0) {
+            module->weights[kept++] = module->weights[i];
+            continue;
+        }
+        if (before->type != value->type || before->rank != value->rank ||
+            memcmp(before->dims, value->dims, sizeof(value->dims)) != 0)
+            return accel_error_set(error, ACCEL_E_INVALID, "weight %s has another type or shape in another graph",
+                                   value->key);
+    }
+    module->weight_count = kept;
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct accel_value *value = module->weights[i].value;
+        struct accel_weight *weight = &module->weights[i].weight;
+        *weight =
+            (struct accel_weight){.size = sizeof(*weight), .type = value->type, .rank = value->rank, .key = value->key};
+        for (uint32_t d = 0; d < value->rank; d++)
+            weight->dims[d] = value->dims[d].add;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t list_weights(struct accel_module *module, struct accel_error *error)
+{
+    struct accel_memory *memory = &module->object.context->memory;
+    uint64_t count = 0;
+    void *block;
+    int32_t code;
+    for (uint32_t g = 0; g < module->graph_count; g++)
+        for (uint32_t v = 0; v < module->graphs[g]->value_count; v++)
+            count += module->graphs[g]->values[v]->role == ACCEL_ROLE_WEIGHT;
+    code = accel_memory_take(memory, ACCEL_MEMORY_HOST, (count + 1) * sizeof(*module->weights), 0, &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    module->weights = block;
+    count = 0;
+    for (uint32_t g = 0; g < module->graph_count; g++)
+        for (uint32_t v = 0; v < module->graphs[g]->value_count; v++)
+            if (module->graphs[g]->values[v]->role == ACCEL_ROLE_WEIGHT)
+                module->weights[count++].value = module->graphs[g]->values[v];
+    return merge_weights(module, (uint32_t)count, error);
+}
+
+static int32_t index_weights(struct accel_module *module, struct accel_error *error)
+{
+    struct accel_memory *memory = &module->object.context->memory;
+    void *block;
+    int32_t code = accel_memory_take(memory, ACCEL_MEMORY_HOST, module->graph_count * sizeof(*module->value_weights), 0,
+                                     &block, error);
+    module->value_weights = block;
+    for (uint32_t g = 0; code == ACCEL_OK && g < module->graph_count; g++) {
+        const struct accel_graph *graph = module->graphs[g];
+        code = accel_memory_take(memory, ACCEL_MEMORY_HOST, graph->value_count * sizeof(uint32_t), 0, &block, error);
+        if (code != ACCEL_OK)
+            break;
+        module->value_weights[g] = block;
+        for (uint32_t v = 0; v < graph->value_count; v++)
+            module->value_weights[g][v] =
+                graph->values[v]->role != ACCEL_ROLE_WEIGHT
+                    ? ACCEL_NO_VALUE
+                    : (uint32_t)(find_weight(module, graph->values[v]->key) - module->weights);
+    }
+    return code;
+}
+
+/* Notes where the weights of a node go. */
+static int32_t take_placement(struct accel_module *module, const struct accel_claim *claim, struct accel_error *error)
+{
+    const struct accel_graph *graph = module->graphs[claim->graph];
+    const struct accel_node *node = graph->nodes[claim->node];
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        struct accel_module_weight *weight;
+        if (node->inputs[i] == ACCEL_NO_VALUE || module->value_weights[claim->graph][node->inputs[i]] == ACCEL_NO_VALUE)
+            continue;
+        if (claim->weights == 0)
+            return accel_error_set(error, ACCEL_E_INVALID,
+                                   "driver %s: node %s reads weights, and its claim says nothing of them",
+                                   module->device->driver, node->name);
+        weight = &module->weights[module->value_weights[claim->graph][node->inputs[i]]];
+        weight->wanted |= 1u << claim->weights;
+        if (claim->weights != ACCEL_BAKED && claim->alignment > weight->alignment)
+            weight->alignment = claim->alignment;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t take_claim(const struct accel_claim_sink *sink, const struct accel_claim *given,
+                          struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct collector *collector = (struct collector *)(uintptr_t)sink;
+    struct accel_module *module = collector->module;
+    const struct accel_node *node;
+    struct accel_claim claim;
+    int32_t code = accel_take_claim(given, module->graphs, module->graph_count, module->device->driver, &claim, error);
+    if (code != ACCEL_OK)
+        return code;
+    node = module->graphs[claim.graph]->nodes[claim.node];
+    if (claim.answer == ACCEL_CLAIM_NO)
+        return accel_error_set(error, ACCEL_E_REFUSED, "driver %s does not take node %s (%s) of graph %s: %s",
+                               module->device->driver, node->name, accel_op_name(node->op),
+                               module->graphs[claim.graph]->name, claim.reason);
+    collector->answered[claim.graph][claim.node] = (uint8_t)claim.answer;
+    return take_placement(module, &claim, error);
+}
+
+static int32_t check_answered(const struct collector *collector, struct accel_error *error)
+{
+    const struct accel_module *module = collector->module;
+    for (uint32_t g = 0; g < module->graph_count; g++)
+        for (uint32_t n = 0; n < module->graphs[g]->node_count; n++)
+            if (collector->answered[g][n] == 0)
+                return accel_error_set(error, ACCEL_E_REFUSED, "driver %s says nothing of node %s (%s) of graph %s",
+                                       module->device->driver, module->graphs[g]->nodes[n]->name,
+                                       accel_op_name(module->graphs[g]->nodes[n]->op), module->graphs[g]->name);
+    return ACCEL_OK;
+}
+
+static int32_t ask(struct accel_module *module, const struct accel_compile_options *options, uint8_t **answered,
+                   struct accel_error *error)
+{
+    struct accel_device *device = module->device;
+    struct collector collector = {.sink = {.size = sizeof(collector.sink), .claim = take_claim},
+                                  .module = module,
+                                  .answered = answered,
+                                  .error = error};
+    int32_t code = device->handle->table->claim(device->handle, module->graphs, module->graph_count, options,
+                                                &collector.sink, error);
+    code = accel_take_code(accel_device_note(device, code), device->driver, "claim", error);
+    return code == ACCEL_OK ? check_answered(&collector, error) : code;
+}
+
+int32_t accel_module_claim(struct accel_module *module, const struct accel_compile_options *options,
+                           struct accel_error *error)
+{
+    struct accel_arena arena;
+    uint8_t **answered;
+    int32_t code = list_weights(module, error);
+    if (code == ACCEL_OK)
+        code = index_weights(module, error);
+    if (code != ACCEL_OK)
+        return code;
+    accel_arena_init(&arena, 0);
+    answered = accel_arena_array(&arena, module->graph_count, sizeof(*answered));
+    for (uint32_t g = 0; answered != NULL && g < module->graph_count; g++) {
+        answered[g] = accel_arena_array(&arena, module->graphs[g]->node_count + 1u, 1);
+        if (answered[g] == NULL)
+            answered = NULL;
+    }
+    code = answered == NULL ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for the claims of a module")
+                            : ask(module, options, answered, error);
+    accel_arena_free(&arena);
+    return code;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues and their timeline. Where the driver has no queues, a submit runs its work at once, in the caller's thread:
+ * its value is then reached, or failed, when submit returns. A failed value stays the verdict of all later ones until
+ * reset.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+#define MOST_WORK 65536u
+#define STEP_HOLDS 2u /* objects that one step holds at most */
+
+static void queue_destroy(struct accel_object *object)
+{
+    struct accel_queue *queue = (struct accel_queue *)object;
+    if (queue->handle != NULL)
+        queue->handle->table->free(queue->handle);
+    accel_pool_crew_free(&queue->lent);
+    accel_object_release(queue->scratch == NULL ? NULL : &queue->scratch->object);
+    accel_memory_give(&object->context->memory, queue->held);
+    accel_memory_give(&object->context->memory, queue->steps);
+    accel_object_release(&queue->device->object);
+}
+
+/* What a submit needs is found here: it allocates nothing. */
+static int32_t take_lists(struct accel_queue *queue, struct accel_error *error)
+{
+    struct accel_memory *memory = &queue->object.context->memory;
+    uint64_t steps = queue->device->listed->info.facts->limits->in_flight;
+    void *block;
+    int32_t code =
+        accel_memory_take(memory, ACCEL_MEMORY_HOST, steps * STEP_HOLDS * sizeof(*queue->held), 0, &block, error);
+    queue->held = block;
+    queue->held_capacity = (uint32_t)steps * STEP_HOLDS;
+    if (code != ACCEL_OK)
+        return code;
+    code = accel_memory_take(memory, ACCEL_MEMORY_HOST, steps * (sizeof(*queue->steps) + sizeof(void *)), 0, &block,
+                             error);
+    queue->steps = block;
+    queue->step_capacity = (uint32_t)steps;
+    if (code != ACCEL_OK)
+        return code;
+    queue->step_list = (const struct accel_step **)(queue->steps + steps);
+    for (uint64_t i = 0; i < steps; i++)
+        queue->step_list[i] = &queue->steps[i];
+    return ACCEL_OK;
+}
+
+static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *error)
+{
+    struct accel_device *device = queue->device;
+    struct accel_driver_queue *handle = NULL;
+    int32_t code = take_lists(queue, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = device->handle->table->queue_create(device->handle, &handle, error);
+    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "queue_create", error);
+    if (code == ACCEL_OK)
+        code = accel_take_queue(handle, device->driver, error);
+    if (code == ACCEL_OK)
+        queue->handle = handle;
+    return code;
+}
+
+static int32_t check_options(const struct accel_queue_options *given, struct accel_queue_options *options,
+                             struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    memset(options, 0, sizeof(*options));
+    if (given != NULL)
+        code = accel_take_copy(given, ACCEL_END_OF(struct accel_queue_options, threads), sizeof(*options), "the caller",
+                               "accel_queue_options", options, error);
+    if (code == ACCEL_OK && (options->zero != 0 || options->pin_caller > 1))
+        code = accel_error_set(error, ACCEL_E_INVALID, "struct accel_queue_options: pin_caller is %u, zero is %u",
+                               options->pin_caller, options->zero);
+    if (options->threads == 0)
+        options->threads = 1;
+    return code;
+}
+
+int32_t accel_queue_create(struct accel_device *device, const struct accel_queue_options *given,
+                           struct accel_queue **out_queue, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_queue_options options;
+    struct accel_object *object;
+    struct accel_queue *queue;
+    int32_t code;
+    if (out_queue == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_queue_create needs a place for the queue");
+    *out_queue = NULL;
+    code = accel_check_object((struct accel_object *)device, "device", error);
+    if (code == ACCEL_OK)
+        code = check_options(given, &options, error);
+    if (code == ACCEL_OK)
+        code = accel_object_create(device->object.context, sizeof(*queue), queue_destroy, &object, error);
+    if (code != ACCEL_OK)
+        return code;
+    queue = (struct accel_queue *)object;
+    queue->device = device;
+    queue->crew = accel_crew_alone();
+    atomic_flag_clear(&queue->busy);
+    accel_object_retain(&device->object);
+    if (device->has_queues) {
+        code = make_driver_queue(queue, error);
+    } else if (options.threads > 1) {
+        code = accel_pool_crew_create(object->context, &options, &queue->lent, error);
+        queue->crew = &queue->lent.crew;
+    }
+    if (code != ACCEL_OK) {
+        accel_object_release(object);
+        return code;
+    }
+    *out_queue = queue;
+    return ACCEL_OK;
+}
+
+void accel_queue_free(struct accel_queue *queue) ACCEL_NOEXCEPT
+{
+    if (queue == NULL || accel_fork_guard_is_child(&queue->object.context->fork))
+        return;
+    /* The driver may free its queue only when nothing is in flight; after a failure only `reset` knows. */
+    if (queue->handle != NULL) {
+        uint64_t last = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
+        if (last != 0 && accel_queue_pass_wait(queue, last, UINT64_MAX, NULL) != ACCEL_OK)
+            queue->handle->table->reset(queue->handle, NULL);
+        accel_queue_reap(queue, true);
+    }
+    accel_object_release(&queue->object);
+}
+
+void accel_queue_fail(struct accel_queue *queue, uint64_t value, int32_t code)
+{
+    /* The slot that failed may have said nothing, or not have been asked for more than a code. */
+    accel_error_set(&queue->failure, code, "value %llu of the queue failed with %s", (unsigned long long)value,
+                    accel_error_name(code));
+    queue->failure.code = code;
+    atomic_store_explicit(&queue->failed, value, memory_order_release);
+}
+
+/* The code of `value` after a failure, with the text of what failed first. */
+static int32_t verdict(const struct accel_queue *queue, uint64_t value, struct accel_error *error)
+{
+    uint64_t failed = atomic_load_explicit(&queue->failed, memory_order_acquire);
+    if (value >= queue->void_first && value <= queue->void_last && queue->void_last != 0)
+        return accel_error_set(error, ACCEL_E_DEPENDS, "value %llu failed before the queue was reset",
+                               (unsigned long long)value);
+    if (failed == 0 || value < failed)
+        return ACCEL_OK;
+    if (value == failed) {
+        if (error != NULL && error->code == ACCEL_OK)
+            *error = queue->failure;
+        return queue->failure.code;
+    }
+    return accel_error_set(error, ACCEL_E_DEPENDS, "value %llu comes after value %llu, which failed: %s",
+                           (unsigned long long)value, (unsigned long long)failed, queue->failure.text);
+}
+
+/* Waits are over when submit is called, since their queues ran in their callers' threads: reached or failed. */
+static bool waits_failed(const struct accel_point *waits, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (verdict(waits[i].queue, waits[i].value, NULL) != ACCEL_OK)
+            return true;
+    return false;
+}
+
+static int32_t run_all(struct accel_queue *queue, const struct accel_work *const *work, uint32_t count,
+                       struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        if (atomic_load_explicit(&queue->cancel, memory_order_relaxed))
+            return accel_error_set(error, ACCEL_E_CANCELLED, "the queue was cancelled before step %u", i);
+        code = accel_work_run(queue, work[i], error);
+    }
+    return code;
+}
+
+static void submit_here(struct accel_queue *queue, const struct accel_work *const *work, uint32_t work_count,
+                        const struct accel_point *waits, uint32_t wait_count, uint64_t *out_value)
+{
+    uint64_t value = atomic_load_explicit(&queue->submitted, memory_order_relaxed) + 1;
+    int32_t code = ACCEL_OK;
+    if (atomic_load_explicit(&queue->failed, memory_order_relaxed) == 0) {
+        accel_error_clear(&queue->failure);
+        if (waits_failed(waits, wait_count))
+            code = accel_error_set(&queue->failure, ACCEL_E_DEPENDS, "a value that this submit waits for has failed");
+        else
+            code = run_all(queue, work, work_count, &queue->failure);
+        if (code == ACCEL_OK)
+            atomic_store_explicit(&queue->completed, value, memory_order_release);
+        else
+            accel_queue_fail(queue, value, code);
+    }
+    atomic_store_explicit(&queue->submitted, value, memory_order_release);
+    *out_value = value;
+}
+
+int32_t accel_queue_submit(struct accel_queue *queue, const struct accel_work *const *work, uint32_t work_count,
+                           const struct accel_point *waits, uint32_t wait_count, uint64_t *out_value,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    uint64_t unused;
+    int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (work_count == 0 || work_count > MOST_WORK || work == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%u steps were submitted, 1 to %u can be", work_count,
+                               MOST_WORK);
+    code = accel_check_waits(queue, waits, wait_count, error);
+    for (uint32_t i = 0; i < work_count && code == ACCEL_OK; i++)
+        code = accel_check_work(queue, work[i], error);
+    if (code != ACCEL_OK)
+        return code;
+    if (atomic_flag_test_and_set_explicit(&queue->busy, memory_order_acquire))
+        return accel_error_set(error, ACCEL_E_BUSY, "another thread uses the queue");
+    if (out_value == NULL)
+        out_value = &unused;
+    *out_value = 0;
+    if (queue->handle != NULL)
+        code = accel_queue_pass(queue, work, work_count, waits, wait_count, out_value, error);
+    else
+        submit_here(queue, work, work_count, waits, wait_count, out_value);
+    atomic_flag_clear_explicit(&queue->busy, memory_order_release);
+    return code;
+}
+
+int32_t accel_queue_wait(struct accel_queue *queue, uint64_t value, uint64_t nanoseconds,
+                         struct accel_error *error) ACCEL_NOEXCEPT
+{
+    uint64_t now;
+    int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (value > atomic_load_explicit(&queue->submitted, memory_order_acquire))
+        return accel_error_set(error, ACCEL_E_INVALID, "value %llu was not returned by a submit yet",
+                               (unsigned long long)value);
+    if (queue->handle == NULL)
+        return verdict(queue, value, error);
+    now = accel_clock_ns();
+    return accel_queue_pass_wait(queue, value, nanoseconds > UINT64_MAX - now ? UINT64_MAX : now + nanoseconds, error);
+}
+
+int32_t accel_queue_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (out_value == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_queue_completed needs a place for the value");
+    *out_value = atomic_load_explicit(&queue->completed, memory_order_acquire);
+    if (queue->handle == NULL)
+        return ACCEL_OK;
+    code = queue->handle->table->completed(queue->handle, out_value, error);
+    return accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "completed", error);
+}
+
+int32_t accel_queue_cancel(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code != ACCEL_OK)
+        return code;
+    atomic_store_explicit(&queue->cancel, true, memory_order_relaxed);
+    if (queue->handle == NULL || !ACCEL_CAN(queue->handle->table, cancel))
+        return ACCEL_OK;
+    code = queue->handle->table->cancel(queue->handle, error);
+    return accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "cancel", error);
+}
+
+int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (atomic_flag_test_and_set_explicit(&queue->busy, memory_order_acquire))
+        return accel_error_set(error, ACCEL_E_BUSY, "another thread uses the queue");
+    if (queue->handle != NULL) {
+        code = queue->handle->table->reset(queue->handle, error);
+        code = accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "reset", error);
+    }
+    if (code == ACCEL_OK) {
+        if (queue->handle != NULL)
+            accel_queue_reap(queue, true);
+        /* Values from the failed one on stay failed; of several failures the latest is remembered. */
+        if (atomic_load_explicit(&queue->failed, memory_order_relaxed) != 0) {
+            queue->void_first = atomic_load_explicit(&queue->failed, memory_order_relaxed);
+            queue->void_last = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
+        }
+        atomic_store_explicit(&queue->cancel, false, memory_order_relaxed);
+        atomic_store_explicit(&queue->failed, 0, memory_order_release);
+    }
+    atomic_flag_clear_explicit(&queue->busy, memory_order_release);
+    return code;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drivers with their instances, the devices they bring, duplicates, the order, and hardware that nobody claims. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+#include "core/device/context.h"
+#include "core/device/take.h"
+#include "core/plugin/intake.h"
+
+#define MOST_DEVICES 4096u
+
+/* ---- devices and verdicts of one driver ---- */
+
+/* Takes what a driver enumerates. The first failure of the core's own is kept: a driver may swallow what we answer. */
+struct collector {
+    struct accel_device_sink sink; /* first: the driver hands its address back */
+    struct accel_context *context;
+    struct accel_attached *owner;
+    struct accel_error error;
+};
+
+static int32_t add_verdict(struct accel_context *context, struct accel_rows *rows, const struct accel_verdict *given,
+                           struct accel_error *error)
+{
+    struct accel_verdict *verdict = accel_arena_array(&context->records, 1, sizeof(*verdict));
+    char subject[256] = "";
+    char *text;
+    char *remedy;
+    if (given->hardware >= 0)
+        accel_machine_text(context->hardware.items[given->hardware], subject, sizeof(subject));
+    text = accel_arena_strdup(&context->records, given->text);
+    remedy = accel_arena_strdup(&context->records, given->remedy == NULL ? "" : given->remedy);
+    if (verdict == NULL || text == NULL || remedy == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a verdict");
+    accel_utf8_one_line(text);
+    accel_utf8_one_line(remedy);
+    *verdict = *given;
+    verdict->size = sizeof(*verdict);
+    verdict->text = text;
+    verdict->remedy = remedy;
+    verdict->subject = accel_arena_strdup(&context->records, subject);
+    if (verdict->subject == NULL || !accel_rows_add(rows, verdict))
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a verdict");
+    return ACCEL_OK;
+}
+
+static bool id_is_taken(const struct collector *collector, const char *id)
+{
+    const struct accel_rows *devices = &collector->context->devices;
+    for (uint32_t i = 0; i < devices->count; i++) {
+        const struct accel_listed *listed = devices->items[i];
+        if (listed->owner == collector->owner && strcmp(listed->info.facts->id, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int32_t add_device(struct collector *collector, const struct accel_facts *facts, struct accel_error *error)
+{
+    struct accel_context *context = collector->context;
+    const char *driver = collector->owner->driver->name;
+    struct accel_listed *listed = accel_arena_array(&context->records, 1, sizeof(*listed));
+    size_t bytes = strlen(driver) + strlen(facts->id) + 2;
+    char *name = accel_arena_alloc(&context->records, bytes, 1);
+    if (listed == NULL || name == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a device of driver %s", driver);
+    snprintf(name, bytes, "%s:%s", driver, facts->id);
+    listed->info = (struct accel_device_info){.size = sizeof(listed->info),
+                                              .plugin = collector->owner->plugin,
+                                              .name = name,
+                                              .driver = driver,
+                                              .facts = facts,
+                                              .rank_reason = "",
+                                              .duplicate_of = -1,
+                                              .hardware = facts->hardware};
+    listed->owner = collector->owner;
+    listed->order = context->devices.count;
+    if (!accel_rows_add(&context->devices, listed))
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a device of driver %s", driver);
+    collector->owner->device_count++;
+    return ACCEL_OK;
+}
+
+static int32_t take_device(const struct accel_device_sink *sink, const struct accel_facts *given,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct collector *collector = (struct collector *)(uintptr_t)sink;
+    struct accel_context *context = collector->context;
+    const char *driver = collector->owner->driver->name;
+    struct accel_facts *facts = NULL;
+    int32_t code =
+        accel_take_facts(&context->records, given, context->hardware.count, driver, &facts, &collector->error);
+    if (code == ACCEL_OK && context->devices.count >= MOST_DEVICES)
+        code =
+            accel_error_set(&collector->error, ACCEL_E_LIMIT, "driver %s: more than %u devices", driver, MOST_DEVICES);
+    if (code == ACCEL_OK && id_is_taken(collector, facts->id))
+        code = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: two devices are called %s", driver,
+                               facts->id);
+    if (code == ACCEL_OK)
+        code = add_device(collector, facts, &collector->error);
+    return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", collector->error.text);
+}
+
+static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
+                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct collector *collector = (struct collector *)(uintptr_t)sink;
+    struct accel_context *context = collector->context;
+    const char *driver = collector->owner->driver->name;
+    struct accel_verdict verdict = {
+        .code = code, .driver = driver, .hardware = hardware, .text = text, .remedy = remedy};
+    char *copy;
+    int32_t result = ACCEL_OK;
+    if (hardware < -1 || (hardware >= 0 && (uint32_t)hardware >= context->hardware.count))
+        result = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: a verdict names hardware %d", driver,
+                                 hardware);
+    else if (code >= ACCEL_OK || code < ACCEL_E_INTERNAL)
+        result = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: a verdict has code %d", driver, code);
+    if (result == ACCEL_OK)
+        result = accel_take_text(&context->records, text, driver, "a verdict's text", &copy, &collector->error);
+    if (result == ACCEL_OK && remedy != NULL)
+        result = accel_take_text(&context->records, remedy, driver, "a verdict's remedy", &copy, &collector->error);
+    if (result == ACCEL_OK)
+        result = add_verdict(context, &context->verdicts, &verdict, &collector->error);
+    return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);
+}
+
+static int32_t enumerate(struct accel_context *context, struct accel_attached *owner, struct accel_error *error)
+{
+    struct collector collector = {
+        .sink = {.size = sizeof(collector.sink), .device = take_device, .verdict = take_verdict},
+        .context = context,
+        .owner = owner};
+    int32_t code = owner->instance->table->enumerate(owner->instance,
+                                                     (const struct accel_hardware *const *)context->hardware.items,
+                                                     context->hardware.count, &collector.sink, error);
+    code = accel_take_code(code, owner->driver->name, "enumerate", error);
+    if (collector.error.code != ACCEL_OK) {
+        if (error != NULL)
+            *error = collector.error;
+        return collector.error.code;
+    }
+    return code;
+}
+
+/* ---- attach ---- */
+
+static void detach(struct accel_context *context, struct accel_attached *owner)
+{
+    struct accel_error error = {0};
+    int32_t code;
+    if (owner->instance == NULL)
+        return;
+    code = owner->instance->table->detach(owner->instance, &error);
+    if (code != ACCEL_OK)
+        accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
+                        owner->driver->name, accel_error_name(code), error.text);
+    owner->instance = NULL;
+}
+
+/* A driver that breaks the rules in the middle of enumerate leaves no devices behind. */
+static void drop_devices(struct accel_context *context, const struct accel_attached *owner)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        struct accel_listed *listed = context->devices.items[i];
+        if (listed->owner != owner)
+            context->devices.items[kept++] = listed;
+    }
+    context->devices.count = kept;
+}
+
+int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
+                              struct accel_error *error)
+{
+    struct accel_driver_instance *instance = NULL;
+    struct accel_attached *owner;
+    uint32_t minor = driver->abi_minor < ACCEL_ABI_MINOR ? driver->abi_minor : ACCEL_ABI_MINOR;
+    int32_t code;
+    owner = accel_arena_array(&context->records, 1, sizeof(*owner));
+    if (owner == NULL || !accel_rows_add(&context->attached, owner))
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for driver %s", driver->name);
+    owner->driver = driver;
+    owner->minor = minor;
+    owner->plugin = plugin;
+    accel_host_services_init(&owner->host, driver->name, &context->memory, &context->log);
+    code = driver->attach(&owner->host.table, minor, &instance, error);
+    code = accel_take_handle(code, instance, driver->name, "attach", error);
+    if (code == ACCEL_OK)
+        code = accel_take_instance(instance, driver->name, error);
+    if (code != ACCEL_OK) {
+        context->attached.count--;
+        return code;
+    }
+    owner->instance = instance;
+    code = enumerate(context, owner, error);
+    if (code != ACCEL_OK) {
+        drop_devices(context, owner);
+        detach(context, owner);
+        context->attached.count--;
+    }
+    return code;
+}
+
+void accel_registry_forget(struct accel_context *context)
+{
+    for (uint32_t i = context->attached.count; i > 0; i--)
+        detach(context, context->attached.items[i - 1]);
+    context->attached.count = 0;
+    context->devices.count = 0;
+    context->verdicts.count = 0;
+    context->own_verdicts.count = 0;
+}
+
+/* ---- order ---- */
+
+/* Higher ranks first; of equal ones the one that was found first. */
+static int compare_devices(const void *a, const void *b)
+{
+    const struct accel_listed *left = *(struct accel_listed *const *)a;
+    const struct accel_listed *right = *(struct accel_listed *const *)b;
+    if (left->info.rank != right->info.rank)
+        return left->info.rank > right->info.rank ? -1 : 1;
+    return left->order < right->order ? -1 : 1;
+}
+
+static bool has_uuid(const struct accel_facts *facts)
+{
+    static const uint8_t none[sizeof(facts->uuid)];
+    return memcmp(facts->uuid, none, sizeof(none)) != 0;
+}
+
+static bool same_hardware(const struct accel_context *context, const struct accel_listed *a,
+                          const struct accel_listed *b)
+{
+    const struct accel_hardware *hardware;
+    if (a->owner == b->owner)
+        return false; /* parts of one device, as a driver splits it, are devices of their own */
+    if (has_uuid(a->info.facts) && memcmp(a->info.facts->uuid, b->info.facts->uuid, sizeof(a->info.facts->uuid)) == 0)
+        return true;
+    if (a->info.hardware < 0 || a->info.hardware != b->info.hardware)
+        return false;
+    hardware = context->hardware.items[a->info.hardware];
+    return hardware->kind == ACCEL_HARDWARE_PCI;
+}
+
+static void mark_duplicates(struct accel_context *context)
+{
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        struct accel_listed *listed = context->devices.items[i];
+        listed->info.duplicate_of = -1;
+        for (uint32_t j = 0; j < i && listed->info.duplicate_of < 0; j++) {
+            const struct accel_listed *better = context->devices.items[j];
+            if (better->info.duplicate_of < 0 && same_hardware(context, better, listed))
+                listed->info.duplicate_of = (int32_t)j;
+        }
+    }
+}
+
+/* ---- hardware that nobody claims ---- */
+
+static bool is_explained(const struct accel_context *context, uint32_t hardware)
+{
+    for (uint32_t i = 0; i < context->devices.count; i++)
+        if (((const struct accel_listed *)context->devices.items[i])->info.hardware == (int32_t)hardware)
+            return true;
+    for (uint32_t i = 0; i < context->verdicts.count; i++)
+        if (((const struct accel_verdict *)context->verdicts.items[i])->hardware == (int32_t)hardware)
+            return true;
+    return false;
+}
+
+static int32_t explain_rest(struct accel_context *context, struct accel_error *error)
+{
+    context->own_verdicts.count = 0;
+    for (uint32_t i = 0; i < context->hardware.count; i++) {
+        struct accel_verdict verdict = {.code = ACCEL_E_NOT_FOUND,
+                                        .driver = "",
+                                        .hardware = (int32_t)i,
+                                        .text = "no driver that was loaded claims this hardware",
+                                        .remedy =
+                                            "install a driver plugin for it; `accelctl plugins` lists those found, "
+                                            "and why some were refused"};
+        int32_t code;
+        if (is_explained(context, i))
+            continue;
+        code = add_verdict(context, &context->own_verdicts, &verdict, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        int32_t code = accel_rank_device(context, context->devices.items[i], error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    if (context->devices.count != 0)
+        qsort(context->devices.items, context->devices.count, sizeof(void *), compare_devices);
+    mark_duplicates(context);
+    return explain_rest(context, error);
+}
+
+int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
+                                    struct accel_error *error)
+{
+    const struct accel_driver *copy = NULL;
+    int32_t code = accel_intake_driver(driver, NULL, &context->records, &copy, error);
+    if (code == ACCEL_OK)
+        code = accel_registry_attach(context, copy, ACCEL_NO_PLUGIN, error);
+    return code == ACCEL_OK ? accel_registry_finish(context, error) : code;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scratch of a queue: one block that all its sets share, since its steps follow each other. A set records the address,
+ * so a block never grows; a set that needs more makes a new block, which later sets share, and the old one goes with
+ * the last set that uses it. Who makes the largest set first has one block.
+ */
+#include "config.h"
+
+#include "core/device/object.h"
+#include "core/device/take.h"
+
+static void scratch_destroy(struct accel_object *object)
+{
+    struct accel_scratch *scratch = (struct accel_scratch *)object;
+    if (scratch->handle != NULL)
+        scratch->handle->table->free(scratch->handle);
+    accel_memory_give(&object->context->memory, scratch->address);
+    accel_object_release(&scratch->device->object);
+}
+
+static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
+{
+    struct accel_device *device = scratch->device;
+    struct accel_driver_buffer *handle = NULL;
+    int32_t code;
+    if (!ACCEL_CAN(device->handle->table, buffer_create))
+        return accel_memory_take(&scratch->object.context->memory, ACCEL_MEMORY_SCRATCH, scratch->bytes,
+                                 scratch->alignment, &scratch->address, error);
+    code = device->handle->table->buffer_create(device->handle, scratch->bytes, 0, &handle, error);
+    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
+    if (code == ACCEL_OK)
+        code = accel_take_buffer(handle, device->driver, error);
+    if (code == ACCEL_OK)
+        scratch->handle = handle;
+    return code;
+}
+
+int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t alignment,
+                            struct accel_scratch **out_scratch, struct accel_error *error)
+{
+    struct accel_object *object;
+    struct accel_scratch *scratch = queue->scratch;
+    int32_t code;
+    *out_scratch = NULL;
+    if (bytes == 0)
+        return ACCEL_OK;
+    if (alignment < 64)
+        alignment = 64;
+    if (scratch != NULL && bytes <= scratch->bytes && alignment <= scratch->alignment) {
+        accel_object_retain(&scratch->object);
+        *out_scratch = scratch;
+        return ACCEL_OK;
+    }
+    code = accel_object_create(queue->object.context, sizeof(*scratch), scratch_destroy, &object, error);
+    if (code != ACCEL_OK)
+        return code;
+    scratch = (struct accel_scratch *)object;
+    scratch->device = queue->device;
+    scratch->bytes = bytes;
+    scratch->alignment = alignment;
+    accel_object_retain(&queue->device->object);
+    code = fill(scratch, error);
+    if (code != ACCEL_OK) {
+        accel_object_release(object);
+        return code;
+    }
+    accel_object_release(queue->scratch == NULL ? NULL : &queue->scratch->object);
+    queue->scratch = scratch;
+    accel_object_retain(object);
+    *out_scratch = scratch;
+    return ACCEL_OK;
+}

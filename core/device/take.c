@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/device/take.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+
+int32_t accel_take_open(const void *given, size_t minimum, size_t known, const char *who, const char *what,
+                        struct accel_error *error)
+{
+    const unsigned char *bytes = given;
+    uint32_t size;
+    if (given == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s gave no struct %s", who, what);
+    memcpy(&size, given, sizeof(size));
+    if (size < minimum)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: struct %s has %u bytes, at least %zu are needed", who, what,
+                               size, minimum);
+    if (size > ACCEL_TAKE_STRUCT || size % 8 != 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: struct %s cannot have %u bytes", who, what, size);
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                                   "%s: struct %s has a member at byte %zu that ABI %u.%u does not know, and it is set",
+                                   who, what, i, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    return ACCEL_OK;
+}
+
+int32_t accel_take_copy(const void *given, size_t minimum, size_t known, const char *who, const char *what,
+                        void *out_copy, struct accel_error *error)
+{
+    int32_t code = accel_take_open(given, minimum, known, who, what, error);
+    uint32_t size;
+    if (code != ACCEL_OK)
+        return code;
+    memcpy(&size, given, sizeof(size));
+    memset(out_copy, 0, known);
+    memcpy(out_copy, given, size < known ? size : known);
+    return ACCEL_OK;
+}
+
+int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error)
+{
+    if (code == ACCEL_OK)
+        return ACCEL_OK;
+    if (code > 0 || code < ACCEL_E_INTERNAL)
+        return accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: %s answered %d, which is no code of ABI %u.%u",
+                               driver, slot, code, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    return accel_error_set(error, code, "driver %s: %s failed with %s and says no more", driver, slot,
+                           accel_error_name(code));
+}
+
+int32_t accel_take_handle(int32_t code, const void *handle, const char *driver, const char *slot,
+                          struct accel_error *error)
+{
+    const void *table = NULL;
+    if (code != ACCEL_OK)
+        return accel_take_code(code, driver, slot, error);
+    if (handle != NULL)
+        memcpy(&table, handle, sizeof(table));
+    if (table == NULL)
+        return accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: %s succeeded without a handle", driver, slot);
+    return ACCEL_OK;
+}
+
+/* ---- tables ---- */
+
+/* A slot that must be there. */
+struct slot {
+    size_t offset;
+    const char *name;
+};
+
+#define SLOT(type, member)                                                                                             \
+    {                                                                                                                  \
+        offsetof(struct type, member), #member                                                                         \
+    }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Required slots are the first ones of their table, or stand in the minor 0.1: a table ends after the last of them at
+ * the earliest. */
+static int32_t check_table(const void *table, const struct slot *slots, size_t count, const char *driver,
+                           const char *what, struct accel_error *error)
+{
+    size_t minimum = 8;
+    uint32_t size;
+    memcpy(&size, table, sizeof(size));
+    for (size_t i = 0; i < count; i++)
+        if (slots[i].offset + sizeof(void *) > minimum)
+            minimum = slots[i].offset + sizeof(void *);
+    if (size < minimum || size > ACCEL_TAKE_STRUCT)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: struct %s has %u bytes, at least %zu are needed",
+                               driver, what, size, minimum);
+    for (size_t i = 0; i < count; i++) {
+        void *function;
+        memcpy(&function, (const char *)table + slots[i].offset, sizeof(function));
+        if (function == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "driver %s: struct %s lacks the required slot %s", driver,
+                                   what, slots[i].name);
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_take_instance(const struct accel_driver_instance *instance, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_instance_table, detach), SLOT(accel_instance_table, enumerate),
+                                        SLOT(accel_instance_table, open)};
+    return check_table(instance->table, slots, COUNT(slots), driver, "accel_instance_table", error);
+}
+
+int32_t accel_take_device(const struct accel_driver_device *device, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_device_table, close), SLOT(accel_device_table, claim),
+                                        SLOT(accel_device_table, compile)};
+    const struct accel_device_table *table = device->table;
+    int32_t code = check_table(table, slots, COUNT(slots), driver, "accel_device_table", error);
+    if (code != ACCEL_OK)
+        return code;
+    /* Steps of a driver's queue name buffers and states by the driver's handles alone. */
+    if (ACCEL_CAN(table, queue_create) && (!ACCEL_CAN(table, buffer_create) || !ACCEL_CAN(table, state_create)))
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "driver %s: a driver with queue_create needs buffer_create and state_create", driver);
+    if (ACCEL_CAN(table, state_create) && !ACCEL_CAN(table, queue_create))
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a driver with state_create needs queue_create",
+                               driver);
+    return ACCEL_OK;
+}
+
+int32_t accel_take_module(const struct accel_driver_module *module, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_module_table, free), SLOT(accel_module_table, scratch),
+                                        SLOT(accel_module_table, set_create)};
+    return check_table(module->table, slots, COUNT(slots), driver, "accel_module_table", error);
+}
+
+int32_t accel_take_weights(const struct accel_driver_weights *weights, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_weights_table, free), SLOT(accel_weights_table, pull)};
+    return check_table(weights->table, slots, COUNT(slots), driver, "accel_weights_table", error);
+}
+
+int32_t accel_take_buffer(const struct accel_driver_buffer *buffer, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_buffer_table, free)};
+    return check_table(buffer->table, slots, COUNT(slots), driver, "accel_buffer_table", error);
+}
+
+int32_t accel_take_state(const struct accel_driver_state *state, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_state_table, free)};
+    return check_table(state->table, slots, COUNT(slots), driver, "accel_state_table", error);
+}
+
+int32_t accel_take_set(const struct accel_driver_set *set, uint32_t runs, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_set_table, free), SLOT(accel_set_table, run)};
+    return check_table(set->table, slots, runs != 0 ? 2 : 1, driver, "accel_set_table", error);
+}
+
+int32_t accel_take_queue(const struct accel_driver_queue *queue, const char *driver, struct accel_error *error)
+{
+    static const struct slot slots[] = {SLOT(accel_queue_table, free), SLOT(accel_queue_table, submit),
+                                        SLOT(accel_queue_table, wait), SLOT(accel_queue_table, completed),
+                                        SLOT(accel_queue_table, reset)};
+    return check_table(queue->table, slots, COUNT(slots), driver, "accel_queue_table", error);
+}
+
+/* ---- records ---- */
+
+static bool good_text(const char *text, size_t limit)
+{
+    size_t length = text == NULL ? 0 : strnlen(text, limit + 1);
+    return text != NULL && length <= limit && accel_utf8_valid(text, length, NULL);
+}
+
+int32_t accel_take_text(struct accel_arena *arena, const char *given, const char *driver, const char *what,
+                        char **out_text, struct accel_error *error)
+{
+    *out_text = NULL;
+    if (!good_text(given, ACCEL_TAKE_TEXT))
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: %s is missing, too long or not UTF-8", driver, what);
+    *out_text = accel_arena_strdup(arena, given);
+    if (*out_text == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %s of driver %s", what, driver);
+    accel_utf8_one_line(*out_text);
+    return ACCEL_OK;
+}
+
+int32_t accel_take_claim(const struct accel_claim *given, const struct accel_graph *const *graphs, uint32_t graph_count,
+                         const char *driver, struct accel_claim *out_claim, struct accel_error *error)
+{
+    if (given == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a claim is NULL", driver);
+    *out_claim = *given;
+    if (out_claim->graph >= graph_count || out_claim->node >= graphs[out_claim->graph]->node_count)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "driver %s: a claim names node %u of graph %u, which is not there", driver,
+                               out_claim->node, out_claim->graph);
+    if (out_claim->answer < ACCEL_CLAIM_NATIVE || out_claim->answer > ACCEL_CLAIM_NO)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a claim has the unknown answer %u", driver,
+                               out_claim->answer);
+    if (out_claim->weights > ACCEL_BAKED)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a claim has the unknown placement %u of weights",
+                               driver, out_claim->weights);
+    if (!isfinite(out_claim->tolerance) || out_claim->tolerance < 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: the tolerance of a claim is no finite number >= 0",
+                               driver);
+    if ((out_claim->alignment & (out_claim->alignment - 1)) != 0 || out_claim->alignment > (UINT64_C(1) << 21))
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a claim has the alignment %llu", driver,
+                               (unsigned long long)out_claim->alignment);
+    if (!good_text(out_claim->kernel, ACCEL_TAKE_TEXT) || !good_text(out_claim->reason, ACCEL_TAKE_TEXT))
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: kernel or reason of a claim is missing or not UTF-8",
+                               driver);
+    return ACCEL_OK;
+}

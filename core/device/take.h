@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where what a driver says enters the core for good: each struct is copied once, then the copy is checked: sizes, known
+ * values, finite numbers, caps on counts, valid UTF-8, zero members zero, unknown tails zero. The rest of the core
+ * trusts what comes out. (core/plugin/intake.h checks the const part of a driver and what a probe sees, and copies no
+ * facts.) The same rules for open structs hold for those of applications. Pure functions, any thread.
+ *
+ * Errors name the driver, the struct and the member. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a member
+ * that this minor does not know is set; ACCEL_E_LIMIT: over a cap.
+ */
+#ifndef ACCEL_CORE_DEVICE_TAKE_H
+#define ACCEL_CORE_DEVICE_TAKE_H
+
+#include <accel/driver.h>
+
+#include "core/base/arena.h"
+
+/* Caps. Beyond them something is broken, and copying it would only take memory. */
+#define ACCEL_TAKE_TEXT 4096u         /* bytes of one string */
+#define ACCEL_TAKE_HEAPS 64u          /* heaps of a device */
+#define ACCEL_TAKE_TYPES 256u         /* types of a device */
+#define ACCEL_TAKE_STRUCT 65536u      /* bytes of an open struct */
+#define ACCEL_TAKE_IN_FLIGHT 0x10000u /* steps of a queue in flight */
+
+/** Bytes of an open struct of which `minimum` must be there and `known` are known here. Checks `size`, and that what
+ *  lies past `known` is zero. `who` is "driver cpu" or "the caller", `what` the tag of the struct. */
+int32_t accel_take_open(const void *given, size_t minimum, size_t known, const char *who, const char *what,
+                        struct accel_error *error);
+
+/** As accel_take_open; copies what is known to `out_copy` (`known` bytes, the rest of it zeroed). */
+int32_t accel_take_copy(const void *given, size_t minimum, size_t known, const char *who, const char *what,
+                        void *out_copy, struct accel_error *error);
+
+/** A result code of a slot: 0 and known negative codes pass, everything else becomes ACCEL_E_INTERNAL. A failure
+ *  without a text gets one. */
+int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error);
+
+/** As accel_take_code for slots that make a handle: 0 and a handle whose table is there, or a code and none.
+ *  `handle` begins with the pointer to its table. Returns the code in force. */
+int32_t accel_take_handle(int32_t code, const void *handle, const char *driver, const char *slot,
+                          struct accel_error *error);
+
+/* Tables of handles: every required slot is there. Slots of later minors are nobody's business here. */
+int32_t accel_take_instance(const struct accel_driver_instance *instance, const char *driver,
+                            struct accel_error *error);
+int32_t accel_take_device(const struct accel_driver_device *device, const char *driver, struct accel_error *error);
+int32_t accel_take_module(const struct accel_driver_module *module, const char *driver, struct accel_error *error);
+int32_t accel_take_weights(const struct accel_driver_weights *weights, const char *driver, struct accel_error *error);
+int32_t accel_take_buffer(const struct accel_driver_buffer *buffer, const char *driver, struct accel_error *error);
+int32_t accel_take_state(const struct accel_driver_state *state, const char *driver, struct accel_error *error);
+int32_t accel_take_queue(const struct accel_driver_queue *queue, const char *driver, struct accel_error *error);
+/** `runs`: the driver has no queues, so that its sets have to run. */
+int32_t accel_take_set(const struct accel_driver_set *set, uint32_t runs, const char *driver,
+                       struct accel_error *error);
+
+/** Facts of a device, with all they point to, copied to the arena. `hardware_count` bounds their index. */
+int32_t accel_take_facts(struct accel_arena *arena, const struct accel_facts *given, uint32_t hardware_count,
+                         const char *driver, struct accel_facts **out_facts, struct accel_error *error);
+
+/** A string: not NULL, at most ACCEL_TAKE_TEXT bytes, UTF-8; copied to the arena with control characters replaced.
+ *  `what` names it, "accel_facts.name". */
+int32_t accel_take_text(struct accel_arena *arena, const char *given, const char *driver, const char *what,
+                        char **out_text, struct accel_error *error);
+
+/** One answer of `claim`: indices within `graphs`, a known answer and placement, a finite tolerance, texts. */
+int32_t accel_take_claim(const struct accel_claim *given, const struct accel_graph *const *graphs, uint32_t graph_count,
+                         const char *driver, struct accel_claim *out_claim, struct accel_error *error);
+
+#endif

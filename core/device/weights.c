@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights of a module. Those that the driver wants in a container of its own are pulled by it; all others are used
+ * where the source maps them, or copied once where it does not map them or maps them at the wrong alignment.
+ */
+#include "config.h"
+
+#include "core/base/checked.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+#include "core/graph/types.h"
+
+static void weights_destroy(struct accel_object *object)
+{
+    struct accel_weights *weights = (struct accel_weights *)object;
+    struct accel_memory *memory = &object->context->memory;
+    if (weights->handle != NULL)
+        weights->handle->table->free(weights->handle);
+    for (uint32_t i = 0; weights->planes != NULL && i < weights->module->weight_count * ACCEL_PLANES; i++)
+        accel_memory_give(memory, weights->planes[i].owned);
+    accel_memory_give(memory, weights->planes);
+    accel_object_release(&weights->module->object);
+}
+
+/* Bytes of each plane, as accel/types.h describes planar formats: scales of two bytes in plane 1, zero points of one
+ * byte in plane 2, one of each per block, and the digits in plane 0. */
+static int32_t plane_bytes(const struct accel_weight *weight, uint64_t bytes[ACCEL_PLANES], uint32_t *out_planes,
+                           struct accel_error *error)
+{
+    struct accel_type_layout layout;
+    uint64_t blocks = 1;
+    bool fits = accel_type_describe(weight->type, &layout) && layout.planes <= 3;
+    for (uint32_t d = 0; fits && d < weight->rank; d++) {
+        bool inner = d + 1 == weight->rank;
+        fits = (!inner || weight->dims[d] % layout.block_values == 0) &&
+               accel_mul_u64(blocks, inner ? weight->dims[d] / layout.block_values : weight->dims[d], &blocks);
+    }
+    if (!fits || !accel_mul_u64(blocks, layout.block_bytes, &bytes[0]))
+        return accel_error_set(error, ACCEL_E_INVALID, "weight %s: its type 0x%x and shape have no size", weight->key,
+                               weight->type);
+    bytes[1] = layout.planes > 1 ? blocks * 2 : 0;
+    bytes[2] = layout.planes > 2 ? blocks : 0;
+    bytes[3] = 0;
+    bytes[0] -= bytes[1] + bytes[2];
+    *out_planes = layout.planes;
+    return ACCEL_OK;
+}
+
+static int32_t copy_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
+                          const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
+{
+    uint64_t alignment = weight->alignment < 64 ? 64 : weight->alignment;
+    int32_t code = accel_memory_take(&weights->object.context->memory, ACCEL_MEMORY_WEIGHTS, out->bytes, alignment,
+                                     &out->owned, error);
+    if (code != ACCEL_OK)
+        return code;
+    out->address = out->owned;
+    code = source->read(source, weight->value->key, plane, 0, out->owned, out->bytes, error);
+    return code == ACCEL_OK ? ACCEL_OK
+                            : accel_error_set(error, code, "weight %s: its source cannot be read", weight->value->key);
+}
+
+static int32_t take_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
+                          const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
+{
+    const void *mapped = NULL;
+    uint64_t bytes = 0;
+    int32_t code = ACCEL_E_UNSUPPORTED;
+    uint64_t alignment = weight->alignment == 0 ? 1 : weight->alignment;
+    if (ACCEL_CAN(source, map))
+        code = source->map(source, weight->value->key, plane, &mapped, &bytes, NULL);
+    if (code == ACCEL_OK && bytes != out->bytes)
+        return accel_error_set(error, ACCEL_E_CORRUPT,
+                               "weight %s: plane %u has %llu bytes, its type and shape say %llu", weight->value->key,
+                               plane, (unsigned long long)bytes, (unsigned long long)out->bytes);
+    if (code == ACCEL_OK && mapped != NULL && ((uintptr_t)mapped & (alignment - 1)) == 0) {
+        out->address = (void *)(uintptr_t)mapped;
+        weights->mapped_bytes += bytes;
+        return ACCEL_OK;
+    }
+    if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED) {
+        /* Ask again for the text: a source that cannot map is no failure, one that lacks the weight is. */
+        code = source->map(source, weight->value->key, plane, &mapped, &bytes, error);
+        return accel_error_set(error, code == ACCEL_OK ? ACCEL_E_INTERNAL : code, "weight %s: its source fails with %s",
+                               weight->value->key, accel_error_name(code));
+    }
+    return copy_plane(weights, weight, plane, source, out, error);
+}
+
+/* Weights that a driver without a container wants resident stay in ours: the same bytes, in place or copied. */
+static bool in_place(const struct accel_module *module, const struct accel_module_weight *weight)
+{
+    uint32_t wanted = 1u << ACCEL_MAPPED;
+    if (!ACCEL_CAN(module->device->handle->table, weights_create))
+        wanted |= 1u << ACCEL_RESIDENT;
+    return (weight->wanted & wanted) != 0;
+}
+
+static int32_t take_planes(struct accel_weights *weights, const struct accel_source *source,
+                           const struct accel_task *task, struct accel_error *error)
+{
+    const struct accel_module *module = weights->module;
+    void *block;
+    int32_t code =
+        accel_memory_take(&weights->object.context->memory, ACCEL_MEMORY_HOST,
+                          (uint64_t)module->weight_count * ACCEL_PLANES * sizeof(*weights->planes), 0, &block, error);
+    weights->planes = block;
+    for (uint32_t i = 0; code == ACCEL_OK && i < module->weight_count; i++) {
+        const struct accel_module_weight *weight = &module->weights[i];
+        uint64_t bytes[ACCEL_PLANES];
+        uint32_t planes = 0;
+        if (!in_place(module, weight))
+            continue;
+        code = plane_bytes(&weight->weight, bytes, &planes, error);
+        for (uint32_t p = 0; code == ACCEL_OK && p < planes; p++) {
+            struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES + p];
+            plane->bytes = bytes[p];
+            code = take_plane(weights, weight, p, source, plane, error);
+        }
+        if (code == ACCEL_OK && task->progress(task, i + 1, module->weight_count) != ACCEL_OK)
+            code = accel_error_set(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
+    }
+    return code;
+}
+
+static int32_t pull(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
+                    const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
+{
+    struct accel_device *device = weights->module->device;
+    struct accel_driver_weights *handle = NULL;
+    int32_t code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
+    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "weights_create", error);
+    if (code == ACCEL_OK)
+        code = accel_take_weights(handle, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
+    weights->handle = handle;
+    code = handle->table->pull(handle, source, task, error);
+    return accel_take_code(accel_device_note(device, code), device->driver, "pull", error);
+}
+
+static int32_t pull_resident(struct accel_weights *weights, const struct accel_source *source,
+                             const struct accel_task *task, struct accel_error *error)
+{
+    const struct accel_module *module = weights->module;
+    struct accel_memory *memory = &weights->object.context->memory;
+    const struct accel_weight **list;
+    uint32_t count = 0;
+    void *block;
+    int32_t code;
+    if (!ACCEL_CAN(module->device->handle->table, weights_create))
+        return ACCEL_OK;
+    code = accel_memory_take(memory, ACCEL_MEMORY_HOST, module->weight_count * sizeof(*list), 0, &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    list = block;
+    for (uint32_t i = 0; i < module->weight_count; i++)
+        if ((module->weights[i].wanted & 1u << ACCEL_RESIDENT) != 0)
+            list[count++] = &module->weights[i].weight;
+    if (count != 0)
+        code = pull(weights, list, count, source, task, error);
+    accel_memory_give(memory, block);
+    return code;
+}
+
+int32_t accel_weights_create(struct accel_module *module, const struct accel_source *source,
+                             const struct accel_task *task, struct accel_weights **out_weights,
+                             struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_task_bridge bridge;
+    const struct accel_task *inner = accel_task_bridge_init(&bridge, task);
+    struct accel_object *object;
+    struct accel_weights *weights;
+    int32_t code;
+    if (out_weights == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_weights_create needs a place for the weights");
+    *out_weights = NULL;
+    code = accel_check_object((struct accel_object *)module, "module", error);
+    if (code == ACCEL_OK)
+        code = accel_take_open(source, ACCEL_END_OF(struct accel_source, read), sizeof(*source), "the caller",
+                               "accel_source", error);
+    if (code == ACCEL_OK && source->read == NULL)
+        code = accel_error_set(error, ACCEL_E_INVALID, "struct accel_source lacks the required slot read");
+    if (code == ACCEL_OK)
+        code = accel_object_create(module->object.context, sizeof(*weights), weights_destroy, &object, error);
+    if (code != ACCEL_OK)
+        return code;
+    weights = (struct accel_weights *)object;
+    weights->module = module;
+    accel_object_retain(&module->object);
+    if (module->weight_count != 0) {
+        code = take_planes(weights, source, inner, error);
+        if (code == ACCEL_OK)
+            code = pull_resident(weights, source, inner, error);
+    }
+    if (code != ACCEL_OK) {
+        accel_object_release(object);
+        return code;
+    }
+    *out_weights = weights;
+    return ACCEL_OK;
+}
+
+void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT
+{
+    accel_object_drop((struct accel_object *)weights);
+}
+
+uint32_t accel_weights_bind(const struct accel_weights *weights, uint32_t weight, uint32_t value,
+                            struct accel_binding *bindings)
+{
+    const struct accel_plane *planes = &weights->planes[weight * ACCEL_PLANES];
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < ACCEL_PLANES && planes[p].address != NULL; p++)
+        bindings[count++] = (struct accel_binding){
+            .value = value, .kind = ACCEL_BIND_WEIGHTS, .part = p, .host = planes[p].address, .bytes = planes[p].bytes};
+    if (weights->handle != NULL && (weights->module->weights[weight].wanted & 1u << ACCEL_RESIDENT) != 0)
+        bindings[count++] =
+            (struct accel_binding){.value = value, .kind = ACCEL_BIND_WEIGHTS, .object = weights->handle};
+    return count;
+}
