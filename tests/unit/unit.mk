@@ -79,3 +79,6 @@ tests_unit_profile_language_SOURCES = %D%/profile_language.c
 tests_unit_profile_language_LDADD = $(core_test_libs)
 tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c
 tests_unit_profile_resolve_LDADD = $(core_test_libs)
+unit_tests += tests/unit/format_gguf
+tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h
+tests_unit_format_gguf_LDADD = $(model_test_libs) -lm

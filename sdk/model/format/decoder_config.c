@@ -152,8 +152,10 @@ static void read_value(const struct accel_model_value *value, struct config_fact
 {
     fact->kind = CONFIG_OTHER;
     fact->offset = value->offset;
-    if (value->list != 0 && !all_equal(value))
+    if (value->list != 0 && !all_equal(value)) {
+        fact->kind = CONFIG_VARIES;
         return;
+    }
     if (value->kind == ACCEL_MODEL_TEXT) {
         fact->kind = CONFIG_TEXT;
         fact->text = accel_model_value_text(value, 0)->text;
@@ -202,9 +204,10 @@ static int32_t store(const struct config_reader *reader, const struct config_row
 {
     bool whole = row->target == CONFIG_TO_U32;
     char what[128];
+    if (fact->kind == CONFIG_VARIES)
+        return config_fault(reader, ACCEL_E_UNSUPPORTED, fact, "differs from layer to layer, which is not read");
     if (fact->kind != CONFIG_INTEGER && (whole || fact->kind != CONFIG_REAL))
-        return config_fault(reader, fact->kind == CONFIG_OTHER ? ACCEL_E_UNSUPPORTED : ACCEL_E_CORRUPT, fact,
-                            whole ? "is not an integer" : "is not a number");
+        return config_fault(reader, ACCEL_E_CORRUPT, fact, whole ? "is not an integer" : "is not a number");
     if (!isfinite(fact->real) || fact->real < row->low || fact->real > row->high || fact->real == 0) {
         snprintf(what, sizeof(what), "is %.17g, allowed are %s%.17g to %.17g", fact->real, whole ? "" : "above ",
                  row->low, row->high);

@@ -25,7 +25,7 @@ struct config_reader {
     struct accel_error *error;
 };
 
-enum config_kind { CONFIG_ABSENT, CONFIG_INTEGER, CONFIG_REAL, CONFIG_BOOL, CONFIG_TEXT, CONFIG_OTHER };
+enum config_kind { CONFIG_ABSENT, CONFIG_INTEGER, CONFIG_REAL, CONFIG_BOOL, CONFIG_TEXT, CONFIG_VARIES, CONFIG_OTHER };
 
 /* A fact as the file has it. */
 struct config_fact {

@@ -44,7 +44,7 @@ static const struct model_element gguf_elements[] = {
     {"NVFP4", ACCEL_GGML(40u), 64, 36, 40},
 };
 
-/* A type of less than a byte counts in pairs, since a tensor must be whole bytes. */
+/* A type of less than a byte has blocks of whole bytes. */
 static const struct model_element safetensors_elements[] = {
     {"F32", ACCEL_F32, 1, 4, 0},
     {"F16", ACCEL_F16, 1, 2, 0},
@@ -62,8 +62,12 @@ static const struct model_element safetensors_elements[] = {
     {"F8_E4M3", ACCEL_TYPE_NONE, 1, 1, 0},
     {"F8_E5M2", ACCEL_TYPE_NONE, 1, 1, 0},
     {"F8_E8M0", ACCEL_TYPE_NONE, 1, 1, 0},
+    {"F8_E4M3FNUZ", ACCEL_TYPE_NONE, 1, 1, 0},
+    {"F8_E5M2FNUZ", ACCEL_TYPE_NONE, 1, 1, 0},
     {"C64", ACCEL_TYPE_NONE, 1, 8, 0},
     {"F4", ACCEL_TYPE_NONE, 2, 1, 0},
+    {"F6_E2M3", ACCEL_TYPE_NONE, 4, 3, 0},
+    {"F6_E3M2", ACCEL_TYPE_NONE, 4, 3, 0},
 };
 
 const struct model_element *model_element_gguf(uint32_t number)

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GGUF metadata as a decoder's configuration, from files that the test builds in memory. */
+#include "config.h"
+
+#include <math.h>
+
+#include "sdk/model/format/decoder_config.h"
+#include "tests/unit/format_support.h"
+
+enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, TEXT = 8, LIST = 9 };
+
+/* A file under construction: keys, then tensors of zeros. */
+struct builder {
+    unsigned char bytes[65536];
+    size_t length;
+    uint64_t keys, tensors, data;
+};
+
+static void put(struct builder *b, const void *bytes, size_t count)
+{
+    assert_true(b->length + count <= sizeof(b->bytes));
+    memcpy(b->bytes + b->length, bytes, count);
+    b->length += count;
+}
+
+static void put_u32(struct builder *b, uint32_t value)
+{
+    put(b, &value, sizeof(value));
+}
+
+static void put_u64(struct builder *b, uint64_t value)
+{
+    put(b, &value, sizeof(value));
+}
+
+static void put_text(struct builder *b, const char *text)
+{
+    put_u64(b, strlen(text));
+    put(b, text, strlen(text));
+}
+
+static void key(struct builder *b, const char *name, uint32_t type)
+{
+    put_text(b, name);
+    put_u32(b, type);
+    b->keys++;
+}
+
+static void key_u32(struct builder *b, const char *name, uint32_t value)
+{
+    key(b, name, U32);
+    put_u32(b, value);
+}
+
+static void key_f32(struct builder *b, const char *name, float value)
+{
+    key(b, name, F32);
+    put(b, &value, sizeof(value));
+}
+
+static void key_text(struct builder *b, const char *name, const char *value)
+{
+    key(b, name, TEXT);
+    put_text(b, value);
+}
+
+static void key_list(struct builder *b, const char *name, uint32_t type, uint64_t count)
+{
+    key(b, name, LIST);
+    put_u32(b, type);
+    put_u64(b, count);
+}
+
+/* F32, innermost dimension first as the file has it; tensors come after all keys. */
+static void tensor(struct builder *b, const char *name, uint64_t inner, uint64_t outer)
+{
+    put_text(b, name);
+    put_u32(b, outer == 0 ? 1 : 2);
+    put_u64(b, inner);
+    if (outer != 0)
+        put_u64(b, outer);
+    put_u32(b, 0);
+    put_u64(b, b->data);
+    b->data += (inner * (outer == 0 ? 1 : outer) * 4 + 31) / 32 * 32;
+    b->tensors++;
+}
+
+/* The smallest decoder: architecture "some", 2 layers of width 16 with 4 heads, 10 tokens. */
+static void begin(struct builder *b)
+{
+    memset(b, 0, sizeof(*b));
+    put(b, "GGUF\3\0\0\0", 8);
+    put_u64(b, 0);
+    put_u64(b, 0);
+    key_text(b, "general.architecture", "some");
+    key_u32(b, "some.block_count", 2);
+    key_u32(b, "some.embedding_length", 16);
+    key_u32(b, "some.feed_forward_length", 24);
+    key_u32(b, "some.attention.head_count", 4);
+    key_u32(b, "some.context_length", 64);
+    key_f32(b, "some.attention.layer_norm_rms_epsilon", 0.125f);
+}
+
+static void end(struct builder *b)
+{
+    tensor(b, "token_embd.weight", 16, 10);
+    tensor(b, "blk.0.attn_q.bias", 16, 0);
+    tensor(b, "blk.1.attn_q.bias", 16, 0);
+    b->length = (b->length + 31) / 32 * 32;
+    b->length += b->data;
+    assert_true(b->length <= sizeof(b->bytes));
+    memcpy(b->bytes + 8, &b->tensors, 8);
+    memcpy(b->bytes + 16, &b->keys, 8);
+}
+
+static void accept(const struct builder *b, struct accel_decoder_config *config)
+{
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    if (accel_model_file_open_memory(b->bytes, b->length, "built.gguf", &file, &error) != ACCEL_OK ||
+        accel_decoder_config_read(file, config, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    accel_model_file_close(file);
+}
+
+static void refuse(const struct builder *b, int32_t code, const char *words)
+{
+    struct accel_decoder_config config = {0};
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    int32_t got = accel_model_file_open_memory(b->bytes, b->length, "built.gguf", &file, &error);
+    if (got == ACCEL_OK)
+        got = accel_decoder_config_read(file, &config, &error);
+    accel_model_file_close(file);
+    assert_int_equal(got, code);
+    check_error_text(&error, "built.gguf: offset 0x");
+    if (strstr(error.text, words) == NULL)
+        fail_msg("'%s' is not in: %s", words, error.text);
+    accel_decoder_config_free(&config);
+}
+
+static void the_smallest_decoder_is_read(void **state)
+{
+    struct builder b;
+    struct accel_decoder_config config;
+    (void)state;
+    begin(&b);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.layers == 2 && config.hidden == 16 && config.ffn == 24 && config.kv_heads == 4);
+    assert_true(config.head_size == 4 && config.vocabulary == 10 && config.context == 64);
+    assert_true(config.norm_epsilon == 0.125 && config.tied && config.q_bias && !config.k_bias);
+    assert_true(config.rope.kind == ACCEL_ROPE_PLAIN && config.rope.dims == 4 && config.rope.base == 10000);
+    assert_true(config.pairing == ACCEL_ROPE_PAIRING_FAMILY && config.rope_divisors == NULL);
+    assert_true(config.windows[0] == 0 && config.bos == -1 && config.eos_count == 0);
+    accel_decoder_config_free(&config);
+}
+
+static void lists_per_layer_must_be_uniform(void **state)
+{
+    struct builder b;
+    struct accel_decoder_config config;
+    (void)state;
+    for (uint32_t last = 2; last < 5; last += 2) {
+        begin(&b);
+        key_list(&b, "some.attention.head_count_kv", I32, 2);
+        put_u32(&b, 2);
+        put_u32(&b, last);
+        end(&b);
+        if (last == 2) {
+            accept(&b, &config);
+            assert_int_equal(config.kv_heads, 2);
+            accel_decoder_config_free(&config);
+        } else {
+            refuse(&b, ACCEL_E_UNSUPPORTED, "head_count_kv differs from layer to layer");
+        }
+    }
+    begin(&b);
+    key_list(&b, "some.attention.head_count_kv", I32, 0);
+    end(&b);
+    refuse(&b, ACCEL_E_UNSUPPORTED, "head_count_kv");
+}
+
+static void rotary_scaling_is_read(void **state)
+{
+    struct builder b;
+    struct accel_decoder_config config;
+    (void)state;
+    begin(&b);
+    key_text(&b, "some.rope.scaling.type", "yarn");
+    key_f32(&b, "some.rope.scaling.factor", 4);
+    key_u32(&b, "some.rope.scaling.original_context_length", 16);
+    key_f32(&b, "some.rope.scaling.attn_factor", 2);
+    key_f32(&b, "some.rope.freq_base", 5e5f);
+    key_u32(&b, "some.rope.dimension_count", 2);
+    tensor(&b, "rope_freqs.weight", 1, 0);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.rope.kind == ACCEL_ROPE_YARN && config.rope.factor == 4 && config.rope.original_context == 16);
+    assert_true(config.rope.base == 500000 && config.rope.dims == 2);
+    assert_true(fabs(config.rope.attention_factor - 2 * (0.1 * log(4) + 1)) < 1e-12);
+    assert_string_equal(config.rope_divisors, "rope_freqs.weight");
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_f32(&b, "some.rope.freq_base", NAN);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "some.rope.freq_base is nan");
+    begin(&b);
+    key_text(&b, "some.rope.scaling.type", "longrope");
+    end(&b);
+    refuse(&b, ACCEL_E_UNSUPPORTED, "some.rope.scaling.type is 'longrope'");
+    begin(&b);
+    key_u32(&b, "some.rope.dimension_count", 6);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "6 rotary dimensions in heads of 4");
+}
+
+static void windows_may_have_a_pattern(void **state)
+{
+    struct builder b;
+    struct accel_decoder_config config;
+    (void)state;
+    begin(&b);
+    key_u32(&b, "some.attention.sliding_window", 8);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.windows[0] == 8 && config.windows[1] == 8);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "some.attention.sliding_window", 8);
+    key_list(&b, "some.attention.sliding_window_pattern", BOOL, 2);
+    put(&b, "\1\0", 2);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.windows[0] == 8 && config.windows[1] == 0);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "some.attention.sliding_window", 8);
+    key_u32(&b, "some.attention.sliding_window_pattern", 6);
+    end(&b);
+    refuse(&b, ACCEL_E_UNSUPPORTED, "sliding_window_pattern");
+}
+
+static void tokens_are_checked(void **state)
+{
+    struct builder b;
+    struct accel_decoder_config config;
+    (void)state;
+    begin(&b);
+    key_u32(&b, "tokenizer.ggml.bos_token_id", 1);
+    key_u32(&b, "tokenizer.ggml.eos_token_id", 2);
+    key_u32(&b, "tokenizer.ggml.eot_token_id", 9);
+    key_u32(&b, "tokenizer.ggml.eom_token_id", UINT32_MAX);
+    key_u32(&b, "tokenizer.ggml.padding_token_id", 10);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.bos == 1 && config.pad == -1 && config.unk == -1 && config.eos_count == 2);
+    assert_true(config.eos[0] == 2 && config.eos[1] == 9);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "tokenizer.ggml.eos_token_id", 10);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "tokenizer.ggml.eos_token_id is 10, the vocabulary has 10 tokens");
+    begin(&b);
+    key_f32(&b, "tokenizer.ggml.bos_token_id", 1);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "tokenizer.ggml.bos_token_id is a float, not an integer");
+    begin(&b);
+    key_u32(&b, "some.vocab_size", 11);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "token_embd.weight has 10 rows, the vocabulary has 11 tokens");
+}
+
+static void pieces_of_a_split_file_are_refused(void **state)
+{
+    struct builder b;
+    (void)state;
+    begin(&b);
+    key_u32(&b, "split.count", 2);
+    end(&b);
+    refuse(&b, ACCEL_E_UNSUPPORTED, "split.count is 2");
+}
+
+static void layers_must_have_tensors(void **state)
+{
+    struct builder b;
+    uint32_t layers = 3;
+    unsigned char *at;
+    (void)state;
+    begin(&b);
+    end(&b);
+    /* block_count is the first key whose value is 2. */
+    at = memchr(b.bytes, 's', b.length);
+    while (at != NULL && memcmp(at, "some.block_count", 16) != 0)
+        at = memchr(at + 1, 's', (size_t)(b.bytes + b.length - at - 1));
+    assert_non_null(at);
+    memcpy(at + 16 + 4, &layers, 4);
+    refuse(&b, ACCEL_E_CORRUPT, "3 layers, no tensor begins with blk.2.");
+    layers = 4;
+    memcpy(at + 16 + 4, &layers, 4);
+    refuse(&b, ACCEL_E_CORRUPT, "4 layers, its files have 3 tensors");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smallest_decoder_is_read), cmocka_unit_test(lists_per_layer_must_be_uniform),
+        cmocka_unit_test(rotary_scaling_is_read),       cmocka_unit_test(windows_may_have_a_pattern),
+        cmocka_unit_test(tokens_are_checked),           cmocka_unit_test(pieces_of_a_split_file_are_refused),
+        cmocka_unit_test(layers_must_have_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
