@@ -51,7 +51,7 @@ int32_t accel_error_set(struct accel_error *error, int32_t code, const char *for
 void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCEL_NOEXCEPT
 {
     va_list values;
-    if (error == NULL || error->remedy[0] != '\0')
+    if (error == NULL || error->code == ACCEL_OK || error->remedy[0] != '\0')
         return;
     va_start(values, format);
     format_line(error->remedy, sizeof(error->remedy), format, values);

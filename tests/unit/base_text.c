@@ -38,6 +38,8 @@ static void error_first_wins(void **state)
 {
     struct accel_error error = {0};
     (void)state;
+    accel_error_remedy(&error, "a remedy needs an error");
+    assert_string_equal(error.remedy, "");
     assert_int_equal(accel_error_set(&error, ACCEL_E_IO, "%s: line %d", "a.yaml", 3), ACCEL_E_IO);
     assert_int_equal(accel_error_set(&error, ACCEL_E_MEMORY, "later"), ACCEL_E_MEMORY);
     assert_int_equal(error.code, ACCEL_E_IO);

@@ -60,7 +60,7 @@ ACCEL_API const char *accel_error_name(int32_t code) ACCEL_NOEXCEPT;
 ACCEL_API int32_t accel_error_set(struct accel_error *error, int32_t code, const char *format, ...) ACCEL_NOEXCEPT
     ACCEL_PRINTF(3, 4);
 
-/** Adds the remedy to an error that has none yet. `error` may be NULL. */
+/** Adds the remedy to an error that has none yet; where there is no error it does nothing. `error` may be NULL. */
 ACCEL_API void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCEL_NOEXCEPT ACCEL_PRINTF(2, 3);
 
 /** Makes the error ready for the next call: clears code and numbers, ends both texts. `error` may be NULL. */
