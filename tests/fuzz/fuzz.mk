@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets. In make check each runs over its corpus (replay.c); tests/fuzz/run builds one with libFuzzer and searches.
 if ACCEL_TESTS
-fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config
+fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
+	tests/fuzz/fuzz_profile
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -11,5 +12,7 @@ tests_fuzz_fuzz_safetensors_SOURCES = %D%/fuzz_safetensors.c %D%/fuzz_container.
 tests_fuzz_fuzz_safetensors_LDADD = libaccel-model-core.la libaccel.la
 tests_fuzz_fuzz_config_SOURCES = %D%/fuzz_config.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel.la -lm
+tests_fuzz_fuzz_profile_SOURCES = %D%/fuzz_profile.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_profile_LDADD = libaccel-core.la
 endif
 EXTRA_DIST += %D%/run
