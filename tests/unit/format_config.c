@@ -319,6 +319,39 @@ static void fixtures_are_read(void **state)
     }
 }
 
+/* Every type of the quantized fixtures, with the configuration that they share. */
+static void quantized_fixtures_are_read(void **state)
+{
+    static const struct {
+        const char *name, *type;
+        uint32_t id;
+    } cases[] = {
+        {"bf16", "BF16", ACCEL_BF16},       {"f16", "F16", ACCEL_F16},    {"iq4_nl", "IQ4_NL", ACCEL_IQ4_NL},
+        {"iq4_xs", "IQ4_XS", ACCEL_IQ4_XS}, {"q2_k", "Q2_K", ACCEL_Q2_K}, {"q3_k_m", "Q3_K", ACCEL_Q3_K},
+        {"q4_0", "Q4_0", ACCEL_Q4_0},       {"q4_1", "Q4_1", ACCEL_Q4_1}, {"q4_k_m", "Q4_K", ACCEL_Q4_K},
+        {"q5_0", "Q5_0", ACCEL_Q5_0},       {"q5_1", "Q5_1", ACCEL_Q5_1}, {"q5_k_m", "Q5_K", ACCEL_Q5_K},
+        {"q6_k", "Q6_K", ACCEL_Q6_K},       {"q8_0", "Q8_0", ACCEL_Q8_0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct accel_model_tensor *tensor;
+        struct accel_decoder_config config;
+        struct accel_model_file *file = NULL;
+        char name[128], path[4096];
+        snprintf(name, sizeof(name), "gguf-wide/wide-%s.gguf", cases[i].name);
+        assert_int_equal(accel_model_file_open(shared_path(path, name), NULL, &file, NULL), ACCEL_OK);
+        tensor = accel_model_file_find(file, "blk.0.attn_q.weight");
+        assert_non_null(tensor);
+        assert_int_equal(tensor->type, cases[i].id);
+        assert_string_equal(tensor->type_name, cases[i].type);
+        assert_true(tensor->dims[0] == 256 && tensor->dims[1] == 256);
+        assert_int_equal(accel_decoder_config_read(file, &config, NULL), ACCEL_OK);
+        assert_true(config.heads == 8 && config.kv_heads == 2 && config.ffn == 512 && config.tied);
+        accel_decoder_config_free(&config);
+        accel_model_file_close(file);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +364,7 @@ int main(void)
         cmocka_unit_test(absurd_numbers_are_refused_by_name),
         cmocka_unit_test(both_forms_of_a_model_agree),
         cmocka_unit_test(fixtures_are_read),
+        cmocka_unit_test(quantized_fixtures_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

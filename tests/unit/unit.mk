@@ -82,3 +82,9 @@ tests_unit_profile_resolve_LDADD = $(core_test_libs)
 unit_tests += tests/unit/format_gguf
 tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h
 tests_unit_format_gguf_LDADD = $(model_test_libs) -lm
+
+unit_tests += tests/unit/format_memory
+tests_unit_format_memory_SOURCES = %D%/format_memory.c %D%/format_support.h
+tests_unit_format_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_format_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS)
+tests_unit_format_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup

@@ -43,7 +43,8 @@ int32_t model_json_parse(const char *path, uint64_t offset, const char *text, ui
     *out_root = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &fault);
     if (*out_root != NULL)
         return ACCEL_OK;
-    if (json_error_code(&fault) == json_error_out_of_memory)
+    /* The parser finds no words when an allocation fails inside it. */
+    if (fault.text[0] == '\0' || json_error_code(&fault) == json_error_out_of_memory)
         return model_fault(error, ACCEL_E_MEMORY, path, offset, "no memory for the JSON");
     return model_fault(error, ACCEL_E_CORRUPT, path, offset + (uint64_t)(fault.position > 0 ? fault.position : 0),
                        "not sound JSON: line %d: %s", fault.line, fault.text);

@@ -12,7 +12,8 @@
 
 /*
  * Parses `length` bytes that stand at `offset` of `path` into *out_root, which the caller releases with json_decref.
- * Objects and lists may lie `depth` deep.
+ * Objects and lists may lie `depth` deep. Jansson says of some allocations that fail inside it that the syntax is
+ * wrong; then so does the error here.
  */
 int32_t model_json_parse(const char *path, uint64_t offset, const char *text, uint64_t length, uint32_t depth,
                          json_t **out_root, struct accel_error *error);
