@@ -12,7 +12,7 @@
 /* Gives one input to the parser. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Files of the corpus: folder from the top of the source tree, and how their names end. */
+/* Files of the corpus: folder from the top of the source tree or of the build tree, and how their names end. */
 extern const char *const fuzz_corpus_folder;
 extern const char *const fuzz_corpus_suffix;
 

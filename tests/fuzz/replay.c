@@ -74,6 +74,7 @@ static void replay(const char *path)
 int main(void)
 {
     const char *top = getenv("ACCEL_TEST_SRCDIR");
+    const char *build = getenv("ACCEL_TEST_BUILDDIR");
     size_t suffix = strlen(fuzz_corpus_suffix);
     unsigned count = 0;
     char folder[4096], path[8192];
@@ -81,6 +82,11 @@ int main(void)
     DIR *list;
     snprintf(folder, sizeof(folder), "%s/%s", top == NULL ? "." : top, fuzz_corpus_folder);
     list = opendir(folder);
+    /* A corpus may also be something that was built. */
+    if (list == NULL) {
+        snprintf(folder, sizeof(folder), "%s/%s", build == NULL ? "." : build, fuzz_corpus_folder);
+        list = opendir(folder);
+    }
     while (list != NULL && (entry = readdir(list)) != NULL) {
         size_t length = strlen(entry->d_name);
         if (length < suffix || strcmp(entry->d_name + length - suffix, fuzz_corpus_suffix) != 0)

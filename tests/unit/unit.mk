@@ -88,3 +88,7 @@ tests_unit_format_memory_SOURCES = %D%/format_memory.c %D%/format_support.h
 tests_unit_format_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 tests_unit_format_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
+unit_tests += tests/unit/plugin_gate
+tests_unit_plugin_gate_SOURCES = %D%/plugin_gate.c
+tests_unit_plugin_gate_LDADD = $(core_test_libs)
+EXTRA_tests_unit_plugin_gate_DEPENDENCIES = $(mock_drivers)
