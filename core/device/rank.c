@@ -1,24 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rank of a device. Without profiles devices stand in the order in which they were found. */
+/* The rank of a device: the setting device.rank of the profiles, asked with the facts of the device. */
 #include "config.h"
 
-#include "core/device/context.h"
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "core/base/env.h"
+#include "core/base/paths.h"
+#include "core/device/context.h"
+#include "core/profile/profile.h"
+
+#define MOST_FACTS 16u
+
+static const char *kind_name(uint32_t kind)
+{
+    static const char *const names[] = {"", "cpu", "gpu", "npu", "other"};
+    return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
+static const char *flag(const struct accel_facts *facts, uint32_t bit)
+{
+    return (facts->flags & bit) != 0 ? "true" : "false";
+}
+
+static uint32_t add(struct accel_profile_pair *pairs, uint32_t count, const char *key, const char *value,
+                    const char *origin)
+{
+    pairs[count] = (struct accel_profile_pair){.key = key, .value = value, .origin = origin};
+    return count + 1;
+}
+
+/* `memory` and `threads` hold the text of numbers. */
+static uint32_t facts_of(const struct accel_listed *listed, struct accel_profile_pair pairs[MOST_FACTS],
+                         char memory[32], char threads[32])
+{
+    const struct accel_facts *facts = listed->info.facts;
+    const char *origin = listed->info.name;
+    uint64_t largest = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < facts->heap_count; i++)
+        if (facts->heaps[i].bytes > largest)
+            largest = facts->heaps[i].bytes;
+    snprintf(memory, 32, "%llu", (unsigned long long)largest);
+    snprintf(threads, 32, "%u", facts->limits->threads);
+    count = add(pairs, count, "device.kind", kind_name(facts->kind), origin);
+    count = add(pairs, count, "device.name", facts->name, origin);
+    count = add(pairs, count, "device.id", facts->id, origin);
+    count = add(pairs, count, "device.software", flag(facts, ACCEL_DEVICE_SOFTWARE), origin);
+    count = add(pairs, count, "device.unified", flag(facts, ACCEL_DEVICE_UNIFIED), origin);
+    count = add(pairs, count, "device.remote", flag(facts, ACCEL_DEVICE_REMOTE), origin);
+    count = add(pairs, count, "device.display", flag(facts, ACCEL_DEVICE_DISPLAY), origin);
+    count = add(pairs, count, "device.target", flag(facts, ACCEL_DEVICE_TARGET), origin);
+    if (largest != 0)
+        count = add(pairs, count, "device.memory", memory, origin);
+    if (facts->limits->threads != 0)
+        count = add(pairs, count, "device.threads", threads, origin);
+    count = add(pairs, count, "driver.name", listed->info.driver, origin);
+    return add(pairs, count, "driver.version", listed->owner->driver->version, origin);
+}
+
+static int32_t take_rank(struct accel_context *context, struct accel_listed *listed,
+                         const struct accel_profile_setting *setting, struct accel_error *error)
+{
+    char reason[512];
+    snprintf(reason, sizeof(reason), "device.rank %s: %s%s%s", setting->value, setting->place,
+             setting->because[0] != '\0' ? ", " : "", setting->because);
+    listed->info.rank = (double)setting->number;
+    listed->info.rank_reason = accel_arena_strdup(&context->records, reason);
+    if (listed->info.rank_reason == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
+    return ACCEL_OK;
+}
+
+/* A machine without profiles works: settings have built-in values. */
 void accel_rank_begin(struct accel_context *context)
 {
-    context->profile = NULL;
+    const char *folder = context->options.profile_path;
+    struct accel_error error = {0};
+    char *installed = NULL;
+    if (folder == NULL)
+        folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
+    if (folder == NULL && accel_paths_profiles(&installed, &error) == ACCEL_OK)
+        folder = installed;
+    if (folder != NULL && accel_profile_create(folder, &context->profile, &error) != ACCEL_OK)
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder, error.text);
+    free(installed);
 }
 
 void accel_rank_end(struct accel_context *context)
 {
+    accel_profile_free(context->profile);
     context->profile = NULL;
 }
 
 int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error)
 {
-    (void)context;
-    (void)error;
+    struct accel_profile_pair pairs[MOST_FACTS];
+    struct accel_settings *settings = NULL;
+    const struct accel_profile_setting *setting;
+    struct accel_error why = {0};
+    char memory[32];
+    char threads[32];
+    uint32_t count = facts_of(listed, pairs, memory, threads);
+    int32_t code;
     listed->info.rank = 0;
     listed->info.rank_reason = "no profile ranks devices: they stand in the order in which they were found";
-    return ACCEL_OK;
+    if (context->profile == NULL)
+        return ACCEL_OK;
+    /* A profile that cannot be resolved must not hide the machine: the plan will say what is wrong with it. */
+    code = accel_profile_add(context->profile, listed->info.driver, &why);
+    if (code == ACCEL_OK)
+        code = accel_profile_resolve(context->profile, pairs, count, NULL, 0, &settings, &why);
+    if (code != ACCEL_OK) {
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"",
+                        listed->info.name, accel_error_name(code), why.text);
+        return ACCEL_OK;
+    }
+    setting = accel_settings_find(settings, "device.rank");
+    if (setting != NULL)
+        code = take_rank(context, listed, setting, error);
+    accel_settings_free(settings);
+    return code;
 }

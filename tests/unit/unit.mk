@@ -92,3 +92,8 @@ unit_tests += tests/unit/plugin_gate
 tests_unit_plugin_gate_SOURCES = %D%/plugin_gate.c
 tests_unit_plugin_gate_LDADD = $(core_test_libs)
 EXTRA_tests_unit_plugin_gate_DEPENDENCIES = $(mock_drivers)
+
+device_support = tests/unit/device_support.h tests/mock/direct.c tests/mock/direct.h
+unit_tests += tests/unit/device_run
+tests_unit_device_run_SOURCES = %D%/device_run.c $(device_support)
+tests_unit_device_run_LDADD = $(core_test_libs)

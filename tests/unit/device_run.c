@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The run-time face around a driver that runs in the caller's thread: what the core supplies, and what it refuses. */
+#include "tests/unit/device_support.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/device/object.h"
+#include "tests/mock/direct.h"
+
+/* Everything that a step needs. */
+struct bench {
+    struct accel_context *context;
+    struct accel_device *device;
+    struct sum_graph sum;
+    struct sum_source source;
+    struct accel_module *module;
+    struct accel_weights *weights;
+    struct accel_queue *queue;
+    struct accel_buffer *x;
+    struct accel_buffer *y;
+    struct accel_set *set;
+    struct accel_error error;
+};
+
+static const uint64_t most[1] = {8};
+
+static int32_t make_set(struct bench *b, struct accel_set **out_set)
+{
+    struct accel_bind binds[2] = {{.value = b->sum.x, .buffer = b->x}, {.value = b->sum.y, .buffer = b->y}};
+    return accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, out_set, &b->error);
+}
+
+static void open_bench(struct bench *b)
+{
+    const struct accel_graph *graphs[1];
+    memset(b, 0, sizeof(*b));
+    b->context = context_with(&direct_driver);
+    sum_graph_make(&b->sum);
+    sum_source_make(&b->source, 0);
+    graphs[0] = b->sum.graph;
+    assert_int_equal(accel_device_open(b->context, "direct:d0", NULL, 0, &b->device, &b->error), ACCEL_OK);
+    if (accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &b->module, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+    assert_int_equal(accel_weights_create(b->module, &b->source.source, NULL, &b->weights, &b->error), ACCEL_OK);
+    assert_int_equal(accel_queue_create(b->device, NULL, &b->queue, &b->error), ACCEL_OK);
+    assert_int_equal(accel_buffer_create(b->device, 8 * 4 * 4, 0, &b->x, &b->error), ACCEL_OK);
+    assert_int_equal(accel_buffer_create(b->device, 8 * 4 * 4, 0, &b->y, &b->error), ACCEL_OK);
+    if (make_set(b, &b->set) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+}
+
+static void close_bench(struct bench *b)
+{
+    uint64_t now = 1;
+    accel_device_free(b->device);
+    accel_module_free(b->module);
+    accel_queue_free(b->queue);
+    accel_buffer_free(b->x);
+    accel_buffer_free(b->y);
+    accel_weights_free(b->weights);
+    accel_set_free(b->set);
+    assert_int_equal(atomic_load(&b->context->children), 0);
+    memset(&b->error, 0, sizeof(b->error));
+    assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+    accel_builder_free(b->sum.builder);
+    assert_int_equal(direct.alive, 0);
+    (void)now;
+}
+
+static int setup(void **state)
+{
+    static struct bench bench;
+    direct_reset();
+    open_bench(&bench);
+    *state = &bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    close_bench(*state);
+    return 0;
+}
+
+static void expect(struct bench *b, int32_t code, int32_t wanted, const char *words)
+{
+    if (code != wanted)
+        fail_msg("%s instead of %s: %s", accel_error_name(code), accel_error_name(wanted), b->error.text);
+    if (words != NULL && strstr(b->error.text, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, b->error.text);
+    memset(&b->error, 0, sizeof(b->error));
+}
+
+static void runs_a_step(void **state)
+{
+    struct bench *b = *state;
+    float *x = accel_buffer_address(b->x);
+    const float *y = accel_buffer_address(b->y);
+    uint64_t tokens = 2;
+    assert_int_equal((uintptr_t)x % 64, 0);
+    for (uint32_t i = 0; i < 12; i++)
+        assert_true(x[i] == 0.0f);
+    for (uint32_t i = 0; i < 8; i++)
+        x[i] = (float)(10 * i);
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_OK, NULL);
+    assert_true(y[0] == 1.0f && y[5] == 52.0f && y[7] == 74.0f && y[8] == 0.0f);
+    assert_ptr_equal(direct.weight, b->source.values);
+    assert_int_equal(b->source.reads, 0);
+}
+
+static void refuses_wrong_symbols(void **state)
+{
+    struct bench *b = *state;
+    uint64_t tokens = 9;
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_INVALID, "tokens is 9");
+    tokens = 0;
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_INVALID, "tokens is 0");
+    expect(b, accel_set_run(b->set, NULL, &b->error), ACCEL_E_INVALID, "no values");
+    expect(b, accel_set_run(NULL, &tokens, &b->error), ACCEL_E_INVALID, "no set");
+    assert_int_equal(direct.runs, 0);
+}
+
+/* A step allocates nothing: neither counted memory nor anything else of the C library. */
+static void a_step_allocates_nothing(void **state)
+{
+    struct bench *b = *state;
+    uint64_t calls = atomic_load(&b->context->memory.calls);
+    uint64_t tokens = 1;
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(accel_set_run(b->set, &tokens, &b->error), ACCEL_OK);
+    assert_int_equal(atomic_load(&b->context->memory.calls), calls);
+    assert_int_equal(direct.runs, 100);
+}
+
+static void failure_sticks_until_reset(void **state)
+{
+    struct bench *b = *state;
+    uint64_t tokens = 1;
+    uint64_t value = 0;
+    uint64_t later = 0;
+    uint64_t done = 99;
+    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
+    const struct accel_work *list[1] = {&work};
+    direct.run_code = ACCEL_E_LIMIT;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(value, 1);
+    direct.run_code = ACCEL_OK;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &later, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_wait(b->queue, value, 0, &b->error), ACCEL_E_LIMIT, "told to fail");
+    expect(b, accel_queue_wait(b->queue, later, 0, &b->error), ACCEL_E_DEPENDS, "told to fail");
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_DEPENDS, "not reset");
+    expect(b, accel_queue_completed(b->queue, &done, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(done, 0);
+    assert_int_equal(direct.runs, 1);
+    expect(b, accel_queue_reset(b->queue, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_wait(b->queue, later, 0, &b->error), ACCEL_E_DEPENDS, "before the queue was reset");
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_completed(b->queue, &done, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(done, 4);
+    expect(b, accel_queue_wait(b->queue, 5, 0, &b->error), ACCEL_E_INVALID, "not returned");
+}
+
+static void failure_travels_through_waits(void **state)
+{
+    struct bench *b = *state;
+    struct accel_queue *other = NULL;
+    uint64_t tokens = 1;
+    uint64_t value = 0;
+    struct accel_point wait = {.queue = b->queue, .value = 1};
+    struct accel_work fill = {.size = sizeof(fill), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 1};
+    const struct accel_work *list[1] = {&fill};
+    expect(b, accel_queue_create(b->device, NULL, &other, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_submit(other, list, 1, &wait, 1, &value, &b->error), ACCEL_E_INVALID, "no submit returned");
+    direct.run_code = ACCEL_E_IO;
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_IO, "told to fail");
+    expect(b, accel_queue_submit(other, list, 1, &wait, 1, &value, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_wait(other, value, 0, &b->error), ACCEL_E_DEPENDS, "waits for");
+    assert_int_equal(*(const char *)accel_buffer_address(b->x), 0);
+    accel_queue_free(other);
+}
+
+static void cancel_is_honoured_between_steps(void **state)
+{
+    struct bench *b = *state;
+    uint64_t tokens = 1;
+    expect(b, accel_queue_cancel(b->queue, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_CANCELLED, "cancelled");
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_DEPENDS, "cancelled");
+    assert_int_equal(direct.runs, 0);
+    expect(b, accel_queue_reset(b->queue, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_OK, NULL);
+}
+
+static void moves_bytes(void **state)
+{
+    struct bench *b = *state;
+    char memory[8] = {0};
+    char data[4] = {1, 2, 3, 4};
+    uint64_t value = 0;
+    struct accel_work work[4] = {
+        {.size = sizeof(*work), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 9},
+        {.size = sizeof(*work),
+         .kind = ACCEL_STEP_UPDATE,
+         .target = b->x,
+         .target_offset = 2,
+         .bytes = 4,
+         .data = data},
+        {.size = sizeof(*work),
+         .kind = ACCEL_STEP_COPY,
+         .source = b->x,
+         .target = b->y,
+         .target_offset = 1,
+         .bytes = 7},
+        {.size = sizeof(*work), .kind = ACCEL_STEP_READ, .source = b->y, .bytes = 8, .memory = memory}};
+    const struct accel_work *list[4] = {&work[0], &work[1], &work[2], &work[3]};
+    const char wanted[8] = {0, 9, 9, 1, 2, 3, 4, 9};
+    expect(b, accel_queue_submit(b->queue, list, 4, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_queue_wait(b->queue, value, UINT64_MAX, &b->error), ACCEL_OK, NULL);
+    assert_memory_equal(memory, wanted, 8);
+}
+
+static void refuses_bad_work(void **state)
+{
+    struct bench *b = *state;
+    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 129};
+    const struct accel_work *list[1] = {&work};
+    uint64_t tokens = 1;
+    uint64_t value = 7;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "129 bytes");
+    work.bytes = 1;
+    work.target_offset = UINT64_MAX;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "target buffer");
+    work.target_offset = 0;
+    work.fill = 256;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "256");
+    work.fill = 1;
+    work.set = b->set;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "does not use");
+    work = (struct accel_work){.size = sizeof(work), .kind = 7};
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "unknown kind 7");
+    work = (struct accel_work){.size = sizeof(work) - 8, .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "accel_work has");
+    work = (struct accel_work){
+        .size = sizeof(work), .kind = ACCEL_STEP_COPY, .source = b->x, .target = b->x, .target_offset = 4, .bytes = 8};
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "overlap");
+    expect(b, accel_queue_submit(b->queue, list, 0, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "0 steps");
+    expect(b, accel_queue_wait(b->queue, 1, 0, &b->error), ACCEL_E_INVALID, "not returned");
+}
+
+static void refuses_bad_binds(void **state)
+{
+    struct bench *b = *state;
+    struct accel_bind binds[3] = {{.value = b->sum.x, .buffer = b->x}, {.value = b->sum.y, .buffer = b->y}};
+    struct accel_set *set = b->set;
+    uint64_t nine[1] = {9};
+    expect(b, accel_set_create(b->module, 1, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "no program 1");
+    assert_null(set);
+    expect(b, accel_set_create(b->module, 0, b->queue, nine, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "tokens is 9");
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, NULL, &set, &b->error), ACCEL_E_INVALID,
+           "none were given");
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 1, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "y is not bound");
+    binds[1].offset = 64;
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "y needs 128 bytes at 64");
+    binds[1].offset = 4;
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "multiple of 64");
+    binds[1] = (struct accel_bind){.value = b->sum.y, .buffer = b->x};
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "overlap");
+    binds[1] = (struct accel_bind){.value = b->sum.x, .buffer = b->y};
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "bound twice");
+    binds[1] = (struct accel_bind){.value = b->sum.w, .buffer = b->y};
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "cannot be bound");
+    binds[1] = (struct accel_bind){.value = b->sum.y};
+    expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
+           "to a buffer or to a state");
+}
+
+/* A block of scratch never moves: the first set keeps its address while a larger set makes a new block. */
+static void scratch_is_stable(void **state)
+{
+    struct bench *b = *state;
+    struct accel_set *sets[3] = {NULL};
+    void *first;
+    uint64_t now = 0;
+    direct.scratch_bytes = 1000;
+    expect(b, make_set(b, &sets[0]), ACCEL_OK, NULL);
+    first = direct.scratch;
+    assert_non_null(first);
+    direct.scratch_bytes = 500;
+    expect(b, make_set(b, &sets[1]), ACCEL_OK, NULL);
+    assert_ptr_equal(direct.scratch, first);
+    direct.scratch_bytes = 2000;
+    expect(b, make_set(b, &sets[2]), ACCEL_OK, NULL);
+    assert_ptr_not_equal(direct.scratch, first);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_SCRATCH, &now, NULL), ACCEL_OK);
+    assert_int_equal(now, 3000);
+    accel_set_free(sets[0]);
+    accel_set_free(sets[1]);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_SCRATCH, &now, NULL), ACCEL_OK);
+    assert_int_equal(now, 2000);
+    accel_set_free(sets[2]);
+}
+
+static void weights_are_copied_where_they_must(void **state)
+{
+    struct bench *b = *state;
+    struct sum_source odd;
+    struct accel_weights *weights = NULL;
+    struct accel_module *module = NULL;
+    const struct accel_graph *graphs[1] = {b->sum.graph};
+    uint64_t now = 1;
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
+    assert_int_equal(now, 0);
+    direct.alignment = 64;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_OK, NULL);
+    sum_source_make(&odd, 1);
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(odd.reads, 1);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
+    assert_int_equal(now, 16);
+    accel_weights_free(weights);
+    odd.no_map = 1;
+    odd.read_code = ACCEL_E_IO;
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_E_IO, "told to fail");
+    assert_null(weights);
+    odd.no_map = 0;
+    odd.map_bytes = 15;
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_E_CORRUPT, "15 bytes");
+    odd.source.read = NULL;
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_E_INVALID, "read");
+    accel_module_free(module);
+}
+
+static void states_live_in_host_memory(void **state)
+{
+    struct bench *b = *state;
+    struct accel_state_part parts[2] = {{.type = ACCEL_F32, .row = 2}, {.type = ACCEL_F16, .row = 3}};
+    struct accel_state_change changes[2] = {{.kind = ACCEL_STATE_COPY, .from = 0, .to = 1, .count = 3},
+                                            {.kind = ACCEL_STATE_RESET}};
+    struct accel_state *kv = NULL;
+    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_STATE, .changes = changes, .change_count = 1};
+    const struct accel_work *list[1] = {&work};
+    uint64_t value = 0;
+    float *rows;
+    expect(b, accel_state_create(b->device, parts, 2, 4, &kv, &b->error), ACCEL_OK, NULL);
+    work.state = kv;
+    rows = kv->memory[0];
+    for (uint32_t i = 0; i < 8; i++)
+        rows[i] = (float)i;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
+    assert_true(rows[2] == 0.0f && rows[3] == 1.0f && rows[7] == 5.0f);
+    changes[0].count = 4;
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "outside of the 4");
+    work.changes = &changes[1];
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
+    assert_true(rows[7] == 0.0f);
+    accel_state_free(kv);
+    parts[1].row = 0;
+    expect(b, accel_state_create(b->device, parts, 2, 4, &kv, &b->error), ACCEL_E_INVALID, "part of a state");
+    parts[1].row = UINT64_MAX / 2;
+    expect(b, accel_state_create(b->device, parts, 2, 4, &kv, &b->error), ACCEL_E_LIMIT, "do not fit");
+    assert_null(kv);
+}
+
+static void lends_threads(void **state)
+{
+    struct bench *b = *state;
+    struct accel_queue_options options = {.size = sizeof(options), .threads = 3};
+    struct accel_bind binds[2] = {{.value = b->sum.x, .buffer = b->x}, {.value = b->sum.y, .buffer = b->y}};
+    struct accel_queue *queue = NULL;
+    struct accel_set *set = NULL;
+    uint64_t tokens = 1;
+    expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_create(b->module, 0, queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_run(set, &tokens, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(direct.ranks_seen, 3);
+    accel_queue_free(queue);
+    accel_set_free(set);
+    options.threads = 1u << 20;
+    expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_E_LIMIT, "threads");
+}
+
+static void driver_failures_are_ordinary(void **state)
+{
+    struct bench *b = *state;
+    const struct accel_graph *graphs[1] = {b->sum.graph};
+    struct accel_device *device = b->device;
+    struct accel_module *module = b->module;
+    struct accel_set *set = b->set;
+    direct.open_code = ACCEL_E_NOT_FOUND;
+    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_NOT_FOUND, "says no more");
+    assert_null(device);
+    direct.open_code = 5;
+    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_INTERNAL, "answered 5");
+    direct.no_handle = 1;
+    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_INTERNAL,
+           "without a handle");
+    direct.compile_code = ACCEL_E_REFUSED;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_REFUSED, "told");
+    assert_null(module);
+    direct.silent_claim = 1;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_REFUSED,
+           "says nothing of node add");
+    direct.silent_claim = 0;
+    direct.claim_answer = ACCEL_CLAIM_NO;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_REFUSED,
+           "does not take node add");
+    direct.claim_answer = 77;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_INVALID, "77");
+    direct.set_code = ACCEL_E_MEMORY;
+    expect(b, make_set(b, &set), ACCEL_E_MEMORY, "no set");
+    assert_null(set);
+}
+
+static void settings_are_typed(void **state)
+{
+    struct bench *b = *state;
+    struct accel_device *device = NULL;
+    struct accel_given given = {.key = "direct.level", .value = "7", .origin = "test"};
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_OK, NULL);
+    assert_string_equal(direct.setting.name, "level");
+    assert_int_equal(direct.setting.integer, 7);
+    accel_device_free(device);
+    given.value = "10";
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "0 to 9");
+    given.value = "x";
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "not a number");
+    given = (struct accel_given){.key = "direct.mode", .value = "fas", .origin = "test"};
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "slow fast");
+    given.key = "direct.none";
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_NOT_FOUND, "no such");
+    given.key = "other.none";
+    expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_OK, NULL);
+    accel_device_free(device);
+    expect(b, accel_device_open(b->context, "nothing", NULL, 0, &device, &b->error), ACCEL_E_NOT_FOUND, "nothing");
+}
+
+static void a_child_cannot_use_objects(void **state)
+{
+    struct bench *b = *state;
+    uint64_t tokens = 1;
+    int status = -1;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct accel_error error = {0};
+        int32_t code = accel_set_run(b->set, &tokens, &error);
+        accel_set_free(b->set);
+        accel_device_free(b->device);
+        if (code == ACCEL_E_FORKED && accel_queue_reset(b->queue, NULL) == ACCEL_E_FORKED &&
+            accel_context_free(b->context, NULL) == ACCEL_E_FORKED && accel_buffer_address(b->x) == NULL)
+            _exit(0);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_OK, NULL);
+}
+
+static void a_used_context_is_busy(void **state)
+{
+    struct bench *b = *state;
+    expect(b, accel_context_free(b->context, &b->error), ACCEL_E_BUSY, "alive");
+    expect(b, accel_context_discover(b->context, &b->error), ACCEL_E_BUSY, "alive");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_a_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_wrong_symbols, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_step_allocates_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(failure_sticks_until_reset, setup, teardown),
+        cmocka_unit_test_setup_teardown(failure_travels_through_waits, setup, teardown),
+        cmocka_unit_test_setup_teardown(cancel_is_honoured_between_steps, setup, teardown),
+        cmocka_unit_test_setup_teardown(moves_bytes, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_bad_work, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_bad_binds, setup, teardown),
+        cmocka_unit_test_setup_teardown(scratch_is_stable, setup, teardown),
+        cmocka_unit_test_setup_teardown(weights_are_copied_where_they_must, setup, teardown),
+        cmocka_unit_test_setup_teardown(states_live_in_host_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(lends_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(driver_failures_are_ordinary, setup, teardown),
+        cmocka_unit_test_setup_teardown(settings_are_typed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_cannot_use_objects, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_used_context_is_busy, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
