@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matmul of quantized weights with activations rounded to 8 bits, AVX-512 with VNNI.
+ *
+ * Few rows of x (up to FEW): 4 rows of W are read where they lie, two blocks at a time, each with up to two rows of x.
+ * Bound: bytes of W.
+ * Many rows: the panel of vector/panel.h, a lane per row of W; one instruction multiplies and adds 4 digits of 16 rows.
+ * Digits of 8 bits are unsigned there, 128 too high, which the offset m takes back. Tile: 16 rows of W, 8 of x, their
+ * integer sums in registers. Bound: operations. No speed is stated: measured on emulators only.
+ */
+#include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/panel.h"
+
+#define FEW 4u
+#define PAIR 2u
+#define TILE_X 8u
+#define X_ROWS 128u /* rows of x per pass over a panel */
+
+/* ---- few rows ---- */
+
+/* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
+CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
+{
+    if (f.bits == 4) {
+        const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+        __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+        return _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
+    }
+    __m256i digits = _mm256_loadu_si256((const __m256i *)p);
+    return f.planar ? _mm256_xor_si256(digits, _mm256_set1_epi8((char)0x80)) : digits;
+}
+
+CPU_INLINE __m512i join(__m256i low, __m256i high)
+{
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* Products of 64 digits with 64 of x, added up to 16 integers, the first 8 of the first block. */
+CPU_INLINE __m512i dot64(const struct layout f, __m512i digits, __m512i x)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    if (f.bits == 4)
+        return _mm512_dpbusd_epi32(zero, digits, x);
+    __m512i turned = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(digits), zero, x);
+    return _mm512_dpbusd_epi32(zero, _mm512_abs_epi8(digits), turned);
+}
+
+/* The halves `stride` bytes apart. */
+CPU_INLINE __m128 four_halves(const uint8_t *p, size_t stride)
+{
+    uint16_t h[4];
+    CPU_UNROLL
+    for (size_t r = 0; r < 4; r++)
+        memcpy(&h[r], p + r * stride, 2);
+    __m128i v = _mm_cvtsi32_si128(h[0]);
+    v = _mm_insert_epi16(v, h[1], 1);
+    v = _mm_insert_epi16(v, h[2], 2);
+    v = _mm_insert_epi16(v, h[3], 3);
+    return _mm_cvtph_ps(v);
+}
+
+/* Element r of each quarter of v, everywhere in it. */
+CPU_INLINE __m512 spread(__m512 v, size_t r)
+{
+    switch (r) {
+    case 0:
+        return _mm512_permute_ps(v, 0x00);
+    case 1:
+        return _mm512_permute_ps(v, 0x55);
+    case 2:
+        return _mm512_permute_ps(v, 0xaa);
+    default:
+        return _mm512_permute_ps(v, 0xff);
+    }
+}
+
+/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
+struct four {
+    const uint8_t *digits;
+    const uint8_t *scales;
+    size_t digits_stride;
+    size_t scales_stride;
+};
+
+/* The rows of x that go with them, and their sums so far. */
+struct few {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+    __m512 acc[PAIR][4];
+    __m128 offset[PAIR];
+};
+
+/* Adds one block's share of the offset of the digits, and gives the four scales. */
+CPU_INLINE __m128 block_scales(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+{
+    __m128 d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
+    __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        if (f.bits == 4)
+            x->offset[r] = _mm_fmadd_ps(from, _mm_broadcast_ss(x->sum + r * x->blocks + b), x->offset[r]);
+    }
+    return d;
+}
+
+/* Blocks b and, if `second` (a constant), b + 1. */
+CPU_INLINE void two_blocks(const struct layout f, const struct four w, struct few *x, const size_t few,
+                           const int second, size_t b)
+{
+    const __m128 none = _mm_setzero_ps();
+    __m128 d0 = block_scales(f, w, x, few, b), d1 = second ? block_scales(f, w, x, few, b + 1) : none;
+    __m512i q[PAIR];
+    __m512 scale[PAIR];
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        const int8_t *from = x->q + r * x->k + b * CPU_BLOCK;
+        const float *scales = x->scale + r * x->blocks + b;
+        __m256i low = _mm256_loadu_si256((const __m256i *)from);
+        q[r] = join(low, second ? _mm256_loadu_si256((const __m256i *)(from + CPU_BLOCK)) : _mm256_setzero_si256());
+        __m128 s0 = _mm_mul_ps(d0, _mm_broadcast_ss(scales)),
+               s1 = second ? _mm_mul_ps(d1, _mm_broadcast_ss(scales + 1)) : none;
+        scale[r] = _mm512_castsi512_ps(
+            join(_mm256_castps_si256(_mm256_set_m128(s0, s0)), _mm256_castps_si256(_mm256_set_m128(s1, s1))));
+    }
+    CPU_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
+        __m512i digits = join(load_digits(f, p), second ? load_digits(f, p + f.block_bytes) : _mm256_setzero_si256());
+        CPU_UNROLL
+        for (size_t r = 0; r < few; r++) {
+            __m512 dot = _mm512_cvtepi32_ps(dot64(f, digits, q[r]));
+            x->acc[r][j] = _mm512_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
+        }
+    }
+}
+
+/* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
+CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
+                        size_t i, float *const *sums)
+{
+    const size_t blocks = call->k / CPU_BLOCK;
+    struct few x = {call->x8.q + i * call->k, call->x8.scale + i * blocks, call->x8.sum + i * blocks, call->k, blocks,
+                    {{_mm512_setzero_ps()}},  {_mm_setzero_ps()}};
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        x.offset[r] = _mm_setzero_ps();
+        x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm512_setzero_ps();
+    }
+    size_t b = 0;
+    for (; b + 2 <= blocks; b += 2)
+        two_blocks(f, w, &x, few, 1, b);
+    if (b < blocks)
+        two_blocks(f, w, &x, few, 0, b);
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        float offset[4];
+        _mm_storeu_ps(offset, x.offset[r]);
+        CPU_UNROLL
+        for (size_t j = 0; j < 4; j++)
+            sums[r][j] = _mm512_reduce_add_ps(x.acc[r][j]) + offset[j] * (f.minimum     ? 1.0f
+                                                                          : f.bits == 4 ? -8.0f
+                                                                                        : 0.0f);
+    }
+}
+
+/* Up to FEW rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
+CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                           size_t end)
+{
+    for (size_t j = begin; j < end; j += PANEL_ROWS) {
+        float sums[FEW][PANEL_ROWS + 4];
+        size_t count = least(PANEL_ROWS, end - j);
+        for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
+            int whole = count - at >= 4;
+            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
+                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
+            size_t r = 0;
+            for (; r + PAIR <= rows; r += PAIR)
+                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
+            if (r < rows)
+                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
+        }
+        for (size_t r = 0; r < rows; r++)
+            finish_row(call, i + r, j, count, sums[r]);
+    }
+}
+
+/* ---- many rows ---- */
+
+/* Where a tile finds its rows of x, and where its sums go. */
+struct tile {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+    float (*sums)[PANEL_ROWS];
+};
+
+/* Adds the products of blocks first .. first + count to the sums of `rows` (a constant) rows of x. */
+CPU_INLINE void tile(const struct panel *panel, const struct tile *t, size_t first, size_t count, const size_t rows)
+{
+    for (size_t b = 0; b < count; b++) {
+        const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+        const int8_t *q = t->q + (first + b) * CPU_BLOCK;
+        __m512i acc[TILE_X];
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++)
+            acc[r] = _mm512_setzero_si512();
+        CPU_NO_UNROLL
+        for (size_t c = 0; c < 8; c++) {
+            __m512i w = _mm512_loadu_si512(digits + c * RUN_BYTES);
+            CPU_UNROLL
+            for (size_t r = 0; r < rows; r++) {
+                int32_t four;
+                memcpy(&four, q + r * t->k + 4 * c, 4);
+                acc[r] = _mm512_dpbusd_epi32(acc[r], w, _mm512_set1_epi32(four));
+            }
+        }
+        __m512 d = _mm512_loadu_ps(panel->d[b]), m = _mm512_loadu_ps(panel->m[b]);
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            __m512 scale = _mm512_set1_ps(t->scale[r * t->blocks + first + b]);
+            __m512 value = _mm512_loadu_ps(t->sums[r]);
+            value = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[r]), scale), d, value);
+            value = _mm512_fmadd_ps(_mm512_set1_ps(t->sum[r * t->blocks + first + b]), m, value);
+            _mm512_storeu_ps(t->sums[r], value);
+        }
+    }
+}
+
+static void tile_skip(struct tile *t, size_t rows)
+{
+    t->q += rows * t->k;
+    t->scale += rows * t->blocks;
+    t->sum += rows * t->blocks;
+    t->sums += rows;
+}
+
+/* All rows of x of a pass over one panel: the same for all types. */
+static __attribute__((noinline)) void tile_rows(const struct panel *panel, struct tile t, size_t first, size_t count,
+                                                size_t rows)
+{
+    for (; rows >= TILE_X; rows -= TILE_X) {
+        tile(panel, &t, first, count, TILE_X);
+        tile_skip(&t, TILE_X);
+    }
+    if (rows >= 4) {
+        tile(panel, &t, first, count, 4);
+        tile_skip(&t, 4);
+        rows -= 4;
+    }
+    if (rows >= 2) {
+        tile(panel, &t, first, count, 2);
+        tile_skip(&t, 2);
+        rows -= 2;
+    }
+    if (rows)
+        tile(panel, &t, first, count, 1);
+}
+
+CPU_INLINE void matmul_many(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                            size_t end)
+{
+    const size_t blocks = call->k / CPU_BLOCK;
+    for (size_t j = begin; j < end; j += PANEL_ROWS) {
+        float sums[X_ROWS][PANEL_ROWS];
+        struct panel panel;
+        struct panel_rows sources;
+        memset(sums, 0, rows * sizeof(sums[0]));
+        panel_rows_set(f, &call->w, j, end, &sources);
+        for (size_t first = 0; first < blocks; first += PANEL_BLOCKS) {
+            size_t count = least(PANEL_BLOCKS, blocks - first);
+            struct tile t = {call->x8.q + i * call->k,
+                             call->x8.scale + i * blocks,
+                             call->x8.sum + i * blocks,
+                             call->k,
+                             blocks,
+                             sums};
+            panel_fill(f, 0, &sources, first, count, &panel);
+            tile_rows(&panel, t, first, count, rows);
+        }
+        for (size_t r = 0; r < rows; r++)
+            finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
+    }
+}
+
+CPU_INLINE void matmul8(const struct layout f, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (begin >= end)
+        return;
+    size_t i = 0;
+    for (; call->m - i > FEW; i += least(X_ROWS, call->m - i))
+        matmul_many(f, call, i, least(X_ROWS, call->m - i), begin, end);
+    if (i < call->m)
+        matmul_few(f, call, i, call->m - i, begin, end);
+}
+
+void cpu_matmul8_q8_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_0, call, begin, end);
+}
+
+void cpu_matmul8_q4_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_0, call, begin, end);
+}
+
+void cpu_matmul8_q4_1_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_1, call, begin, end);
+}
+
+void cpu_matmul8_q8_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_g32, call, begin, end);
+}
+
+void cpu_matmul8_q8_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q8_g128, call, begin, end);
+}
+
+void cpu_matmul8_q4_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_g32, call, begin, end);
+}
+
+void cpu_matmul8_q4_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul8(layout_q4_g128, call, begin, end);
+}

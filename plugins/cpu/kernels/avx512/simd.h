@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The instructions of the 512-bit level: the processor's own, or, under SIMD_EMULATE, SIMDe's stand-ins, so that the
+ * same kernels are tested on machines without them. What SIMDe 0.7.4 and 0.8 lack is written below.
+ */
+#ifndef CPU_AVX512_SIMD_H
+#define CPU_AVX512_SIMD_H
+
+#ifndef SIMD_EMULATE
+#include <immintrin.h>
+#else
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+#include <simde/x86/f16c.h>
+#include <simde/x86/fma.h>
+
+static inline __attribute__((unused)) __m512 simd_cvtepi32_ps(__m512i a)
+{
+    int32_t v[16];
+    float f[16];
+    _mm512_storeu_si512(v, a);
+    for (int i = 0; i < 16; i++)
+        f[i] = (float)v[i];
+    return _mm512_loadu_ps(f);
+}
+#undef _mm512_cvtepi32_ps
+#define _mm512_cvtepi32_ps(a) simd_cvtepi32_ps(a)
+
+/* The order of GCC and Clang: halves folded. */
+static inline __attribute__((unused)) float simd_reduce_add_ps(__m512 a)
+{
+    float v[16];
+    _mm512_storeu_ps(v, a);
+    for (int half = 8; half; half /= 2) {
+        for (int i = 0; i < half; i++)
+            v[i] += v[i + half];
+    }
+    return v[0];
+}
+#undef _mm512_reduce_add_ps
+#define _mm512_reduce_add_ps(a) simd_reduce_add_ps(a)
+
+static inline __attribute__((unused)) __m512 simd_permute_ps(__m512 a, int control)
+{
+    float v[16], w[16];
+    _mm512_storeu_ps(v, a);
+    for (int i = 0; i < 16; i++)
+        w[i] = v[i / 4 * 4 + (control >> i % 4 * 2 & 3)];
+    return _mm512_loadu_ps(w);
+}
+#undef _mm512_permute_ps
+#define _mm512_permute_ps(a, control) simd_permute_ps(a, control)
+#endif
+
+#endif

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The real 512-bit kernels in an emulated processor: ACCEL_BOCHS names the runner, called as RUNNER PROGRAM.
+if test -z "$ACCEL_BOCHS"; then
+    echo "skipped: ACCEL_BOCHS names no runner"
+    exit 77
+fi
+exec "$ACCEL_BOCHS" "${ACCEL_TEST_BUILDDIR:-.}/tests/kernels/avx512"
