@@ -18,4 +18,4 @@ tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
 endif
-EXTRA_DIST += %D%/run
+EXTRA_DIST += %D%/run %D%/config.dict

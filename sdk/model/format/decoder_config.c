@@ -107,7 +107,8 @@ uint64_t config_offset(const struct config_reader *reader, const char *json, con
 
 int32_t config_fault(const struct config_reader *reader, int32_t code, const struct config_fact *fact, const char *what)
 {
-    return model_fault(reader->error, code, reader->path, fact->offset, "%s %s", fact->key, what);
+    uint64_t offset = reader->root != NULL ? config_offset(reader, fact->key, NULL) : fact->offset;
+    return model_fault(reader->error, code, reader->path, offset, "%s %s", fact->key, what);
 }
 
 static void find_json(const struct config_reader *reader, const char *const json[4], struct config_fact *fact)
@@ -119,7 +120,6 @@ static void find_json(const struct config_reader *reader, const char *const json
     }
     if (value == NULL || json_is_null(value))
         return;
-    fact->offset = config_offset(reader, fact->key, NULL);
     fact->kind = CONFIG_OTHER;
     if (json_is_integer(value)) {
         fact->kind = CONFIG_INTEGER;

@@ -34,7 +34,7 @@ struct config_fact {
     uint64_t integer; /* INTEGER that is not negative and fits */
     bool truth;
     const char *text;
-    uint64_t offset; /* where the file has it */
+    uint64_t offset; /* where GGUF has it; in JSON it is searched when a message needs it */
     char key[CONFIG_KEY_BYTES];
 };
 

@@ -113,7 +113,7 @@ static int32_t take_text(struct cursor *cursor, struct accel_model_text *out_tex
         return model_fault(cursor->error, ACCEL_E_CORRUPT, cursor->part->path, at,
                            "%s is %llu bytes long, %llu are left in the file", what, (unsigned long long)length,
                            (unsigned long long)left(cursor));
-    copy = model_pool_alloc(&cursor->file->pool, length + 1, 1);
+    copy = model_pool_room(&cursor->file->pool, length);
     if (copy == NULL)
         return no_memory(cursor, length);
     out_text->text = copy;

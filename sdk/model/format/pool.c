@@ -36,27 +36,40 @@ static struct model_pool_chunk *grow(struct model_pool *pool, size_t wanted)
     return chunk;
 }
 
-void *model_pool_alloc(struct model_pool *pool, uint64_t count, size_t bytes)
+/* `alignment` is a power of two up to ALIGNMENT. */
+static void *take(struct model_pool *pool, uint64_t bytes, uint64_t alignment)
 {
     struct model_pool_chunk *chunk = pool->chunks;
-    uint64_t wanted, limit;
-    void *memory;
-    if (!multiply_u64(count, bytes, &wanted) || !align_u64(wanted, ALIGNMENT, &wanted) ||
-        !add_u64(wanted, sizeof(*chunk), &limit) || limit > PTRDIFF_MAX)
+    uint64_t begin = 0, end, limit;
+    if (!add_u64(bytes, sizeof(*chunk) + ALIGNMENT, &limit) || limit > PTRDIFF_MAX)
         return NULL;
-    if (chunk == NULL || chunk->bytes - chunk->used < wanted)
-        chunk = grow(pool, (size_t)wanted);
+    if (chunk != NULL && align_u64(chunk->used, alignment, &begin) && add_u64(begin, bytes, &end) &&
+        end <= chunk->bytes) {
+        chunk->used = (size_t)end;
+        return (unsigned char *)(chunk + 1) + begin;
+    }
+    chunk = grow(pool, (size_t)bytes);
     if (chunk == NULL)
         return NULL;
-    memory = (unsigned char *)(chunk + 1) + chunk->used;
-    chunk->used += (size_t)wanted;
-    return memory;
+    chunk->used = (size_t)bytes;
+    return chunk + 1;
+}
+
+void *model_pool_alloc(struct model_pool *pool, uint64_t count, size_t bytes)
+{
+    uint64_t wanted;
+    return multiply_u64(count, bytes, &wanted) ? take(pool, wanted, ALIGNMENT) : NULL;
+}
+
+char *model_pool_room(struct model_pool *pool, uint64_t length)
+{
+    uint64_t bytes;
+    return add_u64(length, 1, &bytes) ? take(pool, bytes, 1) : NULL;
 }
 
 char *model_pool_text(struct model_pool *pool, const void *text, uint64_t length)
 {
-    uint64_t bytes;
-    char *copy = add_u64(length, 1, &bytes) ? model_pool_alloc(pool, bytes, 1) : NULL;
+    char *copy = model_pool_room(pool, length);
     if (copy != NULL && length > 0)
         memcpy(copy, text, (size_t)length);
     return copy;

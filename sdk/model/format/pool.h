@@ -22,6 +22,9 @@ struct model_pool {
  * overflows; a count of 0 gives a pointer that may not be read. */
 void *model_pool_alloc(struct model_pool *pool, uint64_t count, size_t bytes);
 
+/* `length` bytes and a zero byte behind them, for text: no alignment, no room lost. NULL when memory ends. */
+char *model_pool_room(struct model_pool *pool, uint64_t length);
+
 /* A copy of `length` bytes with a zero byte behind it, or NULL. */
 char *model_pool_text(struct model_pool *pool, const void *text, uint64_t length);
 
