@@ -162,29 +162,36 @@ static char *user_folder(const struct accel_log *log)
     return folder;
 }
 
+void accel_search_restrict(struct accel_search_places *places, bool elevated, const struct accel_log *log)
+{
+    if (!elevated)
+        return;
+    if (places->variable != NULL)
+        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "variable=%s ignored=\"the program has raised rights\"",
+                        variable_name);
+    if (places->driver_path != NULL)
+        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "driver_path=\"%s\" ignored=\"the program has raised rights\"",
+                        places->driver_path);
+    places->variable = NULL;
+    places->driver_path = NULL;
+}
+
 int32_t accel_search_places(const char *driver_path, const struct accel_log *log,
                             struct accel_search_places *out_places, struct accel_error *error)
 {
     bool ignored = false;
-    char *system = NULL;
-    const char *variable = accel_env_get(variable_name, &ignored);
-    int32_t code = accel_paths_drivers(&system, error);
+    int32_t code;
     memset(out_places, 0, sizeof(*out_places));
+    code = accel_paths_drivers(&out_places->system, error);
     if (code != ACCEL_OK)
         return code;
-    out_places->system = system;
-    if (ignored)
-        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "variable=%s ignored=\"the program has raised rights\"",
-                        variable_name);
-    if (accel_env_is_elevated()) {
-        if (driver_path != NULL)
-            accel_log_write(log, ACCEL_LOG_WARN, ROOM, "driver_path=\"%s\" ignored=\"the program has raised rights\"",
-                            driver_path);
-        return ACCEL_OK;
-    }
     out_places->driver_path = driver_path;
-    out_places->variable = variable;
-    out_places->user = user_folder(log);
+    out_places->variable = accel_env_get(variable_name, &ignored);
+    if (ignored)
+        out_places->variable = "?";
+    accel_search_restrict(out_places, accel_env_is_elevated(), log);
+    if (!accel_env_is_elevated())
+        out_places->user = user_folder(log);
     return ACCEL_OK;
 }
 

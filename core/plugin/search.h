@@ -52,6 +52,12 @@ int32_t accel_search_run(const struct accel_search_places *places, const struct 
  */
 int32_t accel_search_places(const char *driver_path, const struct accel_log *log,
                             struct accel_search_places *out_places, struct accel_error *error);
+
+/** Drops what a program with raised rights must not follow, and logs the name of each place that was ignored.
+ * `variable` may hold the value that was found or any text that is not empty. */
+void accel_search_restrict(struct accel_search_places *places, bool elevated, const struct accel_log *log);
+
+/** Frees the folders. */
 void accel_search_places_free(struct accel_search_places *places);
 
 #endif
