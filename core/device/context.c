@@ -229,8 +229,9 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
     if (code != ACCEL_OK)
         return code;
     forget(context);
-    accel_rank_begin(context);
-    code = accel_machine_discover(context, error);
+    code = accel_rank_begin(context, error);
+    if (code == ACCEL_OK)
+        code = accel_machine_discover(context, error);
     if (code == ACCEL_OK)
         code = find_plugins(context, error);
     if (code == ACCEL_OK)

@@ -104,8 +104,9 @@ void accel_registry_forget(struct accel_context *context);
 int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
                                     struct accel_error *error);
 
-/** Reads the profiles, before devices are ranked; what is wrong with them goes to the log. */
-void accel_rank_begin(struct accel_context *context);
+/** Reads the profiles, before devices are ranked; what is wrong with them goes to the log, and fails for lack of memory
+ *  alone. */
+int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error);
 void accel_rank_end(struct accel_context *context);
 
 /** Rank of a device and why, as text in the arena `records`. */

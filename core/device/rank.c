@@ -73,18 +73,25 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
 }
 
 /* A machine without profiles works: settings have built-in values. */
-void accel_rank_begin(struct accel_context *context)
+int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
     const char *folder = context->options.profile_path;
-    struct accel_error error = {0};
+    struct accel_error why = {0};
     char *installed = NULL;
+    int32_t code = ACCEL_OK;
     if (folder == NULL)
         folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
-    if (folder == NULL && accel_paths_profiles(&installed, &error) == ACCEL_OK)
+    if (folder == NULL) {
+        code = accel_paths_profiles(&installed, &why);
         folder = installed;
-    if (folder != NULL && accel_profile_create(folder, &context->profile, &error) != ACCEL_OK)
-        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder, error.text);
+    }
+    if (code == ACCEL_OK)
+        code = accel_profile_create(folder, &context->profile, &why);
+    if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
+                        folder == NULL ? "" : folder, why.text);
     free(installed);
+    return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why.text) : ACCEL_OK;
 }
 
 void accel_rank_end(struct accel_context *context)
@@ -111,9 +118,11 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
     code = accel_profile_add(context->profile, listed->info.driver, &why);
     if (code == ACCEL_OK)
         code = accel_profile_resolve(context->profile, pairs, count, NULL, 0, &settings, &why);
+    if (code == ACCEL_E_MEMORY)
+        return accel_error_set(error, code, "%s", why.text);
     if (code != ACCEL_OK) {
-        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"",
-                        listed->info.name, accel_error_name(code), why.text);
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
+                        accel_error_name(code), why.text);
         return ACCEL_OK;
     }
     setting = accel_settings_find(settings, "device.rank");

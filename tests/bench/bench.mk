@@ -8,3 +8,8 @@ tests_bench_kernels_LDADD = libcpu-kernels.la libaccel-quant.la -lpthread -lm
 EXTRA_PROGRAMS += tests/bench/host
 tests_bench_host_SOURCES = %D%/host.c
 tests_bench_host_LDADD = libaccel-core.la
+
+# Cost of an empty step in the caller's thread.
+EXTRA_PROGRAMS += tests/bench/step
+tests_bench_step_SOURCES = %D%/step.c tests/unit/device_support.h tests/mock/direct.c tests/mock/direct.h
+tests_bench_step_LDADD = $(core_test_libs)

@@ -102,3 +102,8 @@ tests_unit_plugin_trust_SOURCES = %D%/plugin_trust.c
 tests_unit_plugin_trust_LDADD = $(core_test_libs)
 tests_unit_plugin_wire_SOURCES = %D%/plugin_wire.c
 tests_unit_plugin_wire_LDADD = $(core_test_libs)
+unit_tests += tests/unit/device_failing
+tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support)
+tests_unit_device_failing_LDADD = $(core_test_libs)
+tests_unit_device_failing_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
+	-Wl,--wrap=strdup
