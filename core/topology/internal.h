@@ -52,7 +52,4 @@ bool topology_pci_wanted(void);
 /** True when the system itself tells which hardware threads share a core. One file per operating system. */
 bool topology_system_tells_cores(void);
 
-/** Facts and hardware, when everything else is known. */
-int32_t topology_make_records(struct accel_topology *topology, struct accel_error *error);
-
 #endif

@@ -163,7 +163,7 @@ static int32_t fill(struct accel_topology *topology, const char *root, struct ac
         return code;
     read_total_memory(topology);
     read_usable_memory(&topology->machine);
-    return topology_make_records(topology, error);
+    return ACCEL_OK;
 }
 
 int32_t accel_topology_load(const struct accel_topology_source *source, struct accel_topology **out_topology,

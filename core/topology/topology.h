@@ -19,8 +19,6 @@
 #ifndef ACCEL_CORE_TOPOLOGY_TOPOLOGY_H
 #define ACCEL_CORE_TOPOLOGY_TOPOLOGY_H
 
-#include <accel/context.h>
-#include <accel/driver.h>
 #include <accel/error.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,11 +138,6 @@ struct accel_machine {
     const struct accel_tree_device *tree;
     struct accel_host_limits limits;
     struct accel_amount memory_usable; /**< bytes that this process can take now: free memory and its groups' room */
-    uint32_t fact_count;
-    const struct accel_fact *facts; /**< all of the above that people ask for, as the public header shows it */
-    uint32_t hardware_count;
-    const struct accel_hardware *const
-        *hardware; /**< the list for drivers: the processors first, then PCI, then the tree */
 };
 
 /**

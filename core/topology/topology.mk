@@ -8,7 +8,6 @@ libaccel_core_la_SOURCES += \
 	%D%/linux_limits.c \
 	%D%/pci_names.c \
 	%D%/processors.c \
-	%D%/records.c \
 	%D%/threads.c \
 	%D%/topology.c %D%/topology.h \
 	%D%/topology_json.c

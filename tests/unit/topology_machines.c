@@ -54,44 +54,6 @@ static void write_threads(const struct accel_topology *topology, const char *nam
     accel_thread_plan_free(&plan);
 }
 
-static void write_facts(const struct accel_machine *machine, struct accel_json *json)
-{
-    accel_json_member_array(json, "facts");
-    for (uint32_t i = 0; i < machine->fact_count; i++) {
-        const struct accel_fact *fact = &machine->facts[i];
-        accel_json_array_begin(json);
-        accel_json_text(json, fact->key);
-        accel_json_text(json, fact->value);
-        accel_json_text(json, fact->unit);
-        accel_json_text(json, fact->origin);
-        accel_json_array_end(json);
-    }
-    accel_json_array_end(json);
-}
-
-static void write_hardware(const struct accel_machine *machine, struct accel_json *json)
-{
-    accel_json_member_array(json, "hardware");
-    for (uint32_t i = 0; i < machine->hardware_count; i++) {
-        const struct accel_hardware *hardware = machine->hardware[i];
-        accel_json_object_begin(json);
-        accel_json_member_u64(json, "kind", hardware->kind);
-        accel_json_member_text(json, "name", hardware->name);
-        accel_json_member_text(json, "compatible", hardware->compatible);
-        accel_json_member_text(json, "cpu_set", hardware->cpu_set);
-        accel_json_member_u64(json, "threads", hardware->threads);
-        accel_json_member_u64(json, "memory", hardware->memory);
-        accel_json_member_i64(json, "numa_node", hardware->numa_node);
-        accel_json_member_u64(json, "bus", hardware->bus);
-        accel_json_member_array(json, "files");
-        for (uint32_t k = 0; k < hardware->file_count; k++)
-            accel_json_text(json, hardware->files[k]);
-        accel_json_array_end(json);
-        accel_json_object_end(json);
-    }
-    accel_json_array_end(json);
-}
-
 static char *describe(const struct accel_topology *topology)
 {
     struct accel_strbuf text = {0};
@@ -107,8 +69,6 @@ static char *describe(const struct accel_topology *topology)
     write_threads(topology, "five", 5, 0, &json);
     write_threads(topology, "hundred", 100, 0, &json);
     accel_json_object_end(&json);
-    write_facts(accel_topology_machine(topology), &json);
-    write_hardware(accel_topology_machine(topology), &json);
     accel_json_object_end(&json);
     accel_strbuf_char(&text, '\n');
     assert_true(accel_json_finish(&json));
