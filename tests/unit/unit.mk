@@ -107,3 +107,9 @@ tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support)
 tests_unit_device_failing_LDADD = $(core_test_libs)
 tests_unit_device_failing_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=strdup
+
+unit_tests += tests/unit/token_chat
+tests_unit_token_chat_SOURCES = %D%/token_chat.c %D%/token_support.h
+tests_unit_token_chat_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_token_chat_LDADD = $(model_test_libs) $(JANSSON_LIBS)
+EXTRA_DIST += tests/fixtures/chat/cases.json tests/fixtures/chat/make.py
