@@ -43,7 +43,7 @@ may_include thread base topology
 may_include topology base
 may_include plugin base
 may_include profile base
-may_include device base topology thread plugin profile
+may_include device base topology thread plugin profile graph
 may_include graph base
 may_include plan base topology thread plugin profile device graph
 
