@@ -153,6 +153,9 @@ static void every_truncation_is_an_error(void **state)
     check_truncations(FOLDER "/gguf-valid-llama.gguf", 1);
     check_truncations(FOLDER "/st-valid.safetensors", 1);
     check_truncations(FOLDER "/st-valid-order.safetensors", 1);
+    /* A real model is too long for every length; a prime step meets all of its parts. */
+    check_truncations("models/stories260K/stories260K-q8_0.gguf", 997);
+    check_truncations("models/stories260K/hf/model.safetensors", 2003);
 }
 
 /* A flipped bit of the header gives an error or a file whose tables hold; which of the two does not matter here. */
