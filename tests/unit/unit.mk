@@ -113,3 +113,7 @@ tests_unit_token_chat_SOURCES = %D%/token_chat.c %D%/token_support.h
 tests_unit_token_chat_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_token_chat_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 EXTRA_DIST += tests/fixtures/chat/cases.json tests/fixtures/chat/make.py
+unit_tests += tests/unit/device_queue
+tests_unit_device_queue_SOURCES = %D%/device_queue.c tests/unit/device_support.h tests/mock/async.c tests/mock/async.h \
+	tests/mock/async_internal.h tests/mock/async_queue.c
+tests_unit_device_queue_LDADD = $(core_test_libs)
