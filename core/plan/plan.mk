@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of libaccel. Append to libaccel_core_la_SOURCES; installed headers go to sdk/include/include.mk.
+libaccel_core_la_SOURCES += \
+	%D%/create.c \
+	%D%/memory.c \
+	%D%/place.c \
+	%D%/plan.h \
+	%D%/settings.c

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first part of a plan: which device, and which settings. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/base/strbuf.h"
+#include "core/plan/plan.h"
+
+#define FACTS 16u
+
+const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
+{
+    struct accel_strbuf text;
+    const char *copy = NULL;
+    va_list values;
+    accel_strbuf_init(&text, 8192);
+    va_start(values, format);
+    accel_strbuf_vprintf(&text, format, values);
+    va_end(values);
+    if (!text.failed)
+        copy = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    accel_strbuf_free(&text);
+    return copy;
+}
+
+int32_t accel_plan_no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a plan");
+}
+
+/* ---- the device ---- */
+
+/* Adds why a driver, or any where `driver` is NULL, brings no device: its plugin's state and its verdicts. */
+static void add_reasons(const struct accel_context *context, const char *driver, struct accel_strbuf *text)
+{
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
+        if (plugin->state == ACCEL_PLUGIN_REFUSED && (driver == NULL || strcmp(plugin->name, driver) == 0))
+            accel_strbuf_printf(text, "; plugin %s: %s", plugin->name, plugin->text);
+    }
+    for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
+        const struct accel_verdict *verdict = accel_verdict_get(context, i);
+        if (driver == NULL || strcmp(verdict->driver, driver) == 0)
+            accel_strbuf_printf(text, "; %s%s%s: %s%s%s%s", verdict->driver, *verdict->driver ? ", " : "",
+                                verdict->subject, verdict->text, *verdict->remedy ? " (" : "", verdict->remedy,
+                                *verdict->remedy ? ")" : "");
+    }
+}
+
+static int32_t refuse_device(const struct accel_context *context, const char *name, struct accel_error *error)
+{
+    struct accel_strbuf text;
+    char driver[64] = "";
+    int32_t code;
+    accel_strbuf_init(&text, 4096);
+    if (name) {
+        snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":"), name);
+        accel_strbuf_printf(&text, "there is no device %s", name);
+    } else {
+        accel_strbuf_text(&text, "there is no device");
+    }
+    add_reasons(context, name ? driver : NULL, &text);
+    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&text));
+    accel_error_remedy(error, "accelctl devices --all lists devices, and why other hardware is none");
+    accel_strbuf_free(&text);
+    return code;
+}
+
+/* The first of the list that can run something: it is sorted, best first. */
+static const struct accel_listed *best_device(const struct accel_context *context)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++) {
+        const struct accel_device_info *info = accel_device_get(context, i);
+        if (info->duplicate_of < 0 && (info->facts->flags & ACCEL_DEVICE_TARGET) == 0)
+            return accel_context_find(context, info->name);
+    }
+    return NULL;
+}
+
+/* ---- facts ---- */
+
+static const char *kind_text(uint32_t kind)
+{
+    static const char *const names[] = {"other", "cpu", "gpu", "npu", "other"};
+    return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
+static const char *flag_text(const struct accel_facts *facts, uint32_t flag)
+{
+    return (facts->flags & flag) != 0 ? "true" : "false";
+}
+
+static uint64_t largest_heap(const struct accel_facts *facts)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < facts->heap_count; i++)
+        if (facts->heaps[i].bytes > bytes)
+            bytes = facts->heaps[i].bytes;
+    return bytes;
+}
+
+struct accel_profile_pair *accel_plan_facts(struct accel_plan *plan, uint32_t more, uint32_t *out_count)
+{
+    const struct accel_facts *facts = plan->device->info.facts;
+    const struct accel_driver *driver = plan->device->owner->driver;
+    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_machine *machine = topology ? accel_topology_machine(topology) : NULL;
+    const char *origin = plan->device->info.name;
+    struct accel_profile_pair *pairs = accel_arena_array(&plan->arena, FACTS + (size_t)more, sizeof(*pairs));
+    uint32_t count = 0;
+    if (pairs == NULL)
+        return NULL;
+    pairs[count++] = (struct accel_profile_pair){"driver.name", driver->name, origin};
+    pairs[count++] = (struct accel_profile_pair){"driver.version", driver->version, origin};
+    pairs[count++] = (struct accel_profile_pair){"device.kind", kind_text(facts->kind), origin};
+    pairs[count++] = (struct accel_profile_pair){"device.name", facts->name, origin};
+    pairs[count++] = (struct accel_profile_pair){"device.id", facts->id, origin};
+    pairs[count++] = (struct accel_profile_pair){"device.software", flag_text(facts, ACCEL_DEVICE_SOFTWARE), origin};
+    pairs[count++] = (struct accel_profile_pair){"device.unified", flag_text(facts, ACCEL_DEVICE_UNIFIED), origin};
+    pairs[count++] = (struct accel_profile_pair){"device.remote", flag_text(facts, ACCEL_DEVICE_REMOTE), origin};
+    pairs[count++] = (struct accel_profile_pair){"device.display", flag_text(facts, ACCEL_DEVICE_DISPLAY), origin};
+    pairs[count++] = (struct accel_profile_pair){"device.target", flag_text(facts, ACCEL_DEVICE_TARGET), origin};
+    pairs[count++] =
+        (struct accel_profile_pair){"device.memory", accel_plan_text(plan, "%" PRIu64, largest_heap(facts)), origin};
+    pairs[count++] =
+        (struct accel_profile_pair){"device.threads", accel_plan_text(plan, "%u", facts->limits->threads), origin};
+    if (machine) {
+        pairs[count++] = (struct accel_profile_pair){
+            "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin};
+        if (machine->memory_usable.origin)
+            pairs[count++] = (struct accel_profile_pair){
+                "host.memory", accel_plan_text(plan, "%" PRIu64, machine->memory_usable.bytes),
+                machine->memory_usable.origin};
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (pairs[i].value == NULL)
+            return NULL;
+    *out_count = count;
+    return pairs;
+}
+
+/* ---- settings ---- */
+
+static int32_t check_given(const struct accel_given *given, uint32_t count, const char *what, struct accel_error *error)
+{
+    if (count && given == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: %s is NULL", what);
+    for (uint32_t i = 0; i < count; i++)
+        if (!given[i].key || !given[i].value || !given[i].origin)
+            return accel_error_set(error, ACCEL_E_INVALID,
+                                   "accel_plan_create: %s %" PRIu32 " has no key, value or origin", what, i);
+    return ACCEL_OK;
+}
+
+static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
+{
+    const struct accel_profile *profile = accel_context_profile(plan->context);
+    struct accel_profile_pair *facts, *given;
+    uint32_t count;
+    if (profile == NULL) {
+        int32_t code = accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles could be read; the log says why");
+        accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
+        return code;
+    }
+    facts = accel_plan_facts(plan, request->model_count, &count);
+    given = accel_arena_array(&plan->arena, request->given_count, sizeof(*given));
+    if (facts == NULL || given == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < request->model_count; i++)
+        facts[count++] =
+            (struct accel_profile_pair){request->model[i].key, request->model[i].value, request->model[i].origin};
+    for (uint32_t i = 0; i < request->given_count; i++)
+        given[i] =
+            (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
+    accel_settings_free(plan->settings);
+    plan->settings = NULL;
+    return accel_profile_resolve(profile, facts, count, given, request->given_count, &plan->settings, error);
+}
+
+/* A named device that is not there. No profile may put another one in its place; the environment and the caller may,
+ * since whoever set those knows of the name. */
+static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_request *request,
+                              struct accel_error *error)
+{
+    struct accel_error why = {0};
+    const struct accel_profile_setting *policy;
+    refuse_device(plan->context, request->device, &why);
+    plan->device = best_device(plan->context);
+    if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
+        return refuse_device(plan->context, request->device, error);
+    policy = accel_plan_value(plan, "fallback.device");
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+        return refuse_device(plan->context, request->device, error);
+    if (strcmp(policy->value, "warn") == 0)
+        accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=%s to=%s reason=\"%s\"",
+                        request->device, plan->device->info.name, why.text);
+    return ACCEL_OK;
+}
+
+static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
+{
+    plan->device = request->device ? accel_context_find(plan->context, request->device) : best_device(plan->context);
+    if (plan->device)
+        return resolve(plan, request, error);
+    return request->device ? replace_device(plan, request, error) : refuse_device(plan->context, NULL, error);
+}
+
+static int32_t check_request(const struct accel_context *context, const struct accel_plan_request *request,
+                             struct accel_error *error)
+{
+    int32_t code;
+    if (context == NULL || request == NULL || request->size < ACCEL_END_OF(struct accel_plan_request, zero))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create wants a context and a whole request");
+    if (request->zero != 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: member zero of the request is not 0");
+    if (accel_context_topology(context) == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: the context has not discovered");
+    code = check_given(request->given, request->given_count, "given", error);
+    return code == ACCEL_OK ? check_given(request->model, request->model_count, "model", error) : code;
+}
+
+int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
+                          struct accel_plan **out_plan, struct accel_error *error)
+{
+    struct accel_plan *plan;
+    int32_t code;
+    if (out_plan == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: out_plan is NULL");
+    *out_plan = NULL;
+    code = check_request(context, request, error);
+    if (code != ACCEL_OK)
+        return code;
+    plan = calloc(1, sizeof(*plan));
+    if (plan == NULL)
+        return accel_plan_no_memory(error);
+    /* Records of the context are borrowed, so it may not go or discover while the plan lives. */
+    plan->context = context;
+    atomic_fetch_add(&context->children, 1);
+    code = choose(plan, request, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_make_records(plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_choose_threads(plan, error);
+    if (code != ACCEL_OK) {
+        accel_plan_free(plan);
+        return code;
+    }
+    *out_plan = plan;
+    return ACCEL_OK;
+}
+
+void accel_plan_free(struct accel_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    accel_settings_free(plan->settings);
+    accel_thread_plan_free(&plan->threads);
+    accel_arena_free(&plan->arena);
+    atomic_fetch_sub(&plan->context->children, 1);
+    free(plan);
+}
+
+const struct accel_device_info *accel_plan_device(const struct accel_plan *plan)
+{
+    return plan && plan->device ? &plan->device->info : NULL;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of a run, class by class, and whether it fits. The sum is the peak of a run: what the core and its drivers
+ * allocate, and the pages of mapped weights that steps touch. Every row says what its number is made of.
+ */
+#include "config.h"
+
+#include <accel/builder.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/checked.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+#include "core/graph/lifetime.h"
+#include "core/graph/types.h"
+#include "core/plan/plan.h"
+
+/** What one addition carries along. */
+struct adder {
+    struct accel_plan *plan;
+    struct accel_device *device;
+    const struct accel_plan_work *work;
+    const struct accel_compile_options *options;
+    uint8_t *const *wanted;
+    struct accel_plan_estimate estimate;
+    struct accel_error *error;
+};
+
+/** A weight of any graph. */
+struct weight {
+    const struct accel_value *value;
+    uint32_t wanted;    /* bits 1 << ACCEL_RESIDENT ... of all its readers */
+    uint32_t looked_up; /* 1: only EMBED reads it, so that a step touches single rows */
+    uint64_t bytes;
+};
+
+static const char *const class_names[ACCEL_MEMORY_END] = {
+    [ACCEL_MEMORY_WEIGHTS] = "weights", [ACCEL_MEMORY_MAPPED] = "mapped weights",
+    [ACCEL_MEMORY_STATE] = "state",     [ACCEL_MEMORY_ACTIVATION] = "activations",
+    [ACCEL_MEMORY_SCRATCH] = "scratch", [ACCEL_MEMORY_PROGRAM] = "program",
+    [ACCEL_MEMORY_HOST] = "host",
+};
+
+static int32_t too_large(const struct adder *a)
+{
+    return accel_error_set(a->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
+}
+
+/* Adds a row; `origin` is NULL when there was no memory for it. */
+static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, uint64_t upper, const char *origin)
+{
+    if (origin == NULL)
+        return accel_plan_no_memory(a->error);
+    if (upper == 0)
+        return ACCEL_OK;
+    a->plan->memory[a->plan->memory_count++] = (struct accel_plan_memory){
+        .size = sizeof(struct accel_plan_memory),
+        .memory_class = memory_class,
+        .bytes = upper,
+        .lower = lower,
+        .name = class_names[memory_class],
+        .origin = origin,
+    };
+    return ACCEL_OK;
+}
+
+/* ---- the driver's own numbers ---- */
+
+/** The sink that a driver writes to. */
+struct estimate_sink {
+    struct accel_estimate_sink sink; /* first */
+    struct adder *adder;
+};
+
+static int32_t take_estimate(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class,
+                             uint64_t lower, uint64_t upper, const char *formula,
+                             struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct adder *a = ((struct estimate_sink *)(uintptr_t)sink)->adder;
+    struct accel_plan_estimate *e = &a->estimate;
+    const char *driver = a->device->driver;
+    char *text = NULL;
+    int32_t code;
+    if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || lower > upper)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "driver %s: estimate of class %" PRIu32 " from %" PRIu64 " to %" PRIu64, driver,
+                               memory_class, lower, upper);
+    code = accel_take_text(&a->plan->arena, formula, driver, "estimate formula", &text, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (!accel_add_u64(e->lower[memory_class], lower, &e->lower[memory_class]) ||
+        !accel_add_u64(e->upper[memory_class], upper, &e->upper[memory_class]))
+        return too_large(a);
+    e->formula[memory_class] = e->given[memory_class]
+                                   ? accel_plan_text(a->plan, "%s; %s", e->formula[memory_class], text)
+                                   : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, text);
+    e->given[memory_class] = true;
+    (void)heap;
+    return e->formula[memory_class] ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+static int32_t ask_driver(struct adder *a)
+{
+    const struct accel_device_table *table = a->device->handle->table;
+    struct estimate_sink sink = {{sizeof(sink.sink), 0, take_estimate}, a};
+    int32_t code;
+    if (!ACCEL_CAN(table, estimate))
+        return ACCEL_OK;
+    code = table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error);
+    return accel_take_code(code, a->device->driver, "estimate", a->error);
+}
+
+static int32_t add_estimated(struct adder *a, uint32_t memory_class)
+{
+    const struct accel_plan_estimate *e = &a->estimate;
+    return add_row(a, memory_class, e->lower[memory_class], e->upper[memory_class], e->formula[memory_class]);
+}
+
+/* ---- weights ---- */
+
+static int compare_weights(const void *a, const void *b)
+{
+    return strcmp(((const struct weight *)a)->value->key, ((const struct weight *)b)->value->key);
+}
+
+/* Notes of each value of one graph whether anything but EMBED reads it. */
+static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+        for (uint32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i] != ACCEL_NO_VALUE && node->op != ACCEL_OP_EMBED)
+                marks[node->inputs[i]] = 1;
+    }
+}
+
+static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint32_t *count)
+{
+    const struct accel_graph *graph = a->work->graphs[g];
+    uint8_t *marks = accel_arena_array(&a->plan->arena, graph->value_count, 1);
+    if (marks == NULL)
+        return accel_plan_no_memory(a->error);
+    mark_readers(graph, marks);
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        struct weight *weight = &list[*count];
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
+            continue;
+        *weight = (struct weight){graph->values[v], a->wanted[g][v], !marks[v], 0};
+        if (accel_value_bytes(graph, v, a->work->symbols[g], &weight->bytes, a->error) != ACCEL_OK)
+            return ACCEL_E_INVALID;
+        ++*count;
+    }
+    return ACCEL_OK;
+}
+
+/* Weights of all graphs, each key once. */
+static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t *out_count)
+{
+    uint64_t most = 0;
+    uint32_t found = 0, kept = 0;
+    struct weight *list;
+    int32_t code = ACCEL_OK;
+    for (uint32_t g = 0; g < a->work->graph_count; g++)
+        most += a->work->graphs[g]->value_count;
+    list = accel_arena_array(&a->plan->arena, most, sizeof(*list));
+    if (list == NULL)
+        return accel_plan_no_memory(a->error);
+    for (uint32_t g = 0; g < a->work->graph_count && code == ACCEL_OK; g++)
+        code = list_graph(a, g, list, &found);
+    if (found)
+        qsort(list, found, sizeof(*list), compare_weights);
+    for (uint32_t i = 0; i < found; i++) {
+        if (kept && compare_weights(&list[kept - 1], &list[i]) == 0) {
+            list[kept - 1].wanted |= list[i].wanted;
+            list[kept - 1].looked_up &= list[i].looked_up;
+        } else {
+            list[kept++] = list[i];
+        }
+    }
+    *out_list = list;
+    *out_count = kept;
+    return code;
+}
+
+/** Sums over the weights. */
+struct weight_sums {
+    uint64_t mapped, mapped_lower, owned, baked;
+    uint32_t mapped_count, owned_count, baked_count;
+};
+
+static bool sum_one(const struct adder *a, const struct weight *weight, struct weight_sums *sums)
+{
+    bool own_container = ACCEL_CAN(a->device->handle->table, weights_create);
+    bool in_place =
+        (weight->wanted & 1u << ACCEL_MAPPED) != 0 || (!own_container && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
+    bool fits = true;
+    if (in_place && a->work->file_bytes != 0) {
+        sums->mapped_count++;
+        fits = accel_add_u64(sums->mapped, weight->bytes, &sums->mapped);
+        if (!weight->looked_up)
+            sums->mapped_lower += weight->bytes;
+    } else if (in_place) {
+        sums->owned_count++;
+        fits = accel_add_u64(sums->owned, weight->bytes, &sums->owned);
+    }
+    if (own_container && (weight->wanted & 1u << ACCEL_RESIDENT) != 0) {
+        sums->owned_count++;
+        fits = fits && accel_add_u64(sums->owned, weight->bytes, &sums->owned);
+    }
+    if ((weight->wanted & 1u << ACCEL_BAKED) != 0) {
+        sums->baked_count++;
+        fits = fits && accel_add_u64(sums->baked, weight->bytes, &sums->baked);
+    }
+    return fits;
+}
+
+static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t count)
+{
+    struct weight_sums sums = {0};
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < count; i++)
+        if (!sum_one(a, &list[i], &sums))
+            return too_large(a);
+    if (a->estimate.given[ACCEL_MEMORY_WEIGHTS])
+        code = add_estimated(a, ACCEL_MEMORY_WEIGHTS);
+    else if (sums.owned || sums.baked)
+        code = add_row(a, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
+                       accel_plan_text(a->plan, "estimated: %u weights in memory, %u in the program, types x shapes",
+                                       sums.owned_count, sums.baked_count));
+    if (code == ACCEL_OK && sums.mapped)
+        code = add_row(a, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
+                       accel_plan_text(a->plan,
+                                       "file: %u weights used where it is mapped, %" PRIu64
+                                       " bytes of them in tables of which steps touch single rows",
+                                       sums.mapped_count, sums.mapped - sums.mapped_lower));
+    return code;
+}
+
+/* ---- state, activations, scratch ---- */
+
+static int32_t add_state(struct adder *a)
+{
+    uint64_t row = 0, bytes;
+    if (a->estimate.given[ACCEL_MEMORY_STATE])
+        return add_estimated(a, ACCEL_MEMORY_STATE);
+    for (uint32_t i = 0; i < a->work->part_count; i++) {
+        const struct accel_state_part *part = &a->work->parts[i];
+        struct accel_type_layout layout;
+        if (!accel_type_describe(part->type, &layout) || part->row % layout.block_values != 0)
+            return accel_error_set(a->error, ACCEL_E_INVALID, "part %" PRIu32 " of the state has no size", i);
+        if (!accel_mul_u64(part->row / layout.block_values, layout.block_bytes, &bytes) ||
+            !accel_add_u64(row, bytes, &row))
+            return too_large(a);
+    }
+    if (!accel_mul_u64(row, a->work->slots, &bytes))
+        return too_large(a);
+    return add_row(a, ACCEL_MEMORY_STATE, bytes, bytes,
+                   accel_plan_text(a->plan,
+                                   "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
+                                   " bytes for each slot of all parts",
+                                   a->work->part_count, a->work->slots, row));
+}
+
+/* Inputs and outputs, each at the next multiple of 64 as bindings want it. */
+static int32_t add_activations(struct adder *a)
+{
+    uint64_t bytes = 0, one;
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < a->work->graph_count; g++)
+        for (uint32_t v = 0; v < a->work->graphs[g]->value_count; v++) {
+            uint32_t role = a->work->graphs[g]->values[v]->role;
+            if (role != ACCEL_ROLE_INPUT && role != ACCEL_ROLE_OUTPUT)
+                continue;
+            if (accel_value_bytes(a->work->graphs[g], v, a->work->symbols[g], &one, a->error) != ACCEL_OK)
+                return ACCEL_E_INVALID;
+            if (!accel_align_size(one, 64, &one) || !accel_add_u64(bytes, one, &bytes))
+                return too_large(a);
+            count++;
+        }
+    return add_row(a, ACCEL_MEMORY_ACTIVATION, bytes, bytes,
+                   accel_plan_text(a->plan,
+                                   "estimated: %" PRIu32 " inputs and outputs of %" PRIu32
+                                   " graphs, types x shapes for the highest symbols",
+                                   count, a->work->graph_count));
+}
+
+/* Sets share scratch, so the largest graph counts. */
+static int32_t add_scratch(struct adder *a)
+{
+    uint64_t most = 0, bytes;
+    if (a->estimate.given[ACCEL_MEMORY_SCRATCH])
+        return add_estimated(a, ACCEL_MEMORY_SCRATCH);
+    for (uint32_t g = 0; g < a->work->graph_count; g++) {
+        const struct accel_graph *graph = a->work->graphs[g];
+        uint64_t *offsets = accel_arena_array(&a->plan->arena, graph->value_count, sizeof(*offsets));
+        if (offsets == NULL)
+            return accel_plan_no_memory(a->error);
+        if (accel_graph_plan_buffers(graph, a->work->symbols[g], 64, offsets, &bytes, a->error) != ACCEL_OK)
+            return ACCEL_E_INVALID;
+        most = bytes > most ? bytes : most;
+    }
+    return add_row(a, ACCEL_MEMORY_SCRATCH, 0, most,
+                   accel_plan_text(a->plan,
+                                   "estimated: intermediates of the largest graph by lifetime; the driver gives "
+                                   "no estimate, and its work space is not in it"));
+}
+
+static int32_t add_program(struct adder *a)
+{
+    if (a->estimate.given[ACCEL_MEMORY_PROGRAM])
+        return add_estimated(a, ACCEL_MEMORY_PROGRAM);
+    return add_row(a, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * 512,
+                   accel_plan_text(a->plan,
+                                   "estimated: 512 bytes for each of %" PRIu32 " nodes; the driver gives no estimate",
+                                   a->plan->node_count));
+}
+
+/* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
+static uint64_t bookkeeping(const struct adder *a, uint32_t weights)
+{
+    uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +
+                     sizeof(struct accel_state) + sizeof(struct accel_queue) + sizeof(struct accel_scratch);
+    bytes += weights * (sizeof(struct accel_module_weight) + ACCEL_PLANES * sizeof(struct accel_plane));
+    bytes += a->work->part_count * (sizeof(struct accel_state_part) + sizeof(uint64_t) + sizeof(void *));
+    for (uint32_t g = 0; g < a->work->graph_count; g++) {
+        const struct accel_graph *graph = a->work->graphs[g];
+        bytes += sizeof(void *) * 2 + graph->value_count * sizeof(uint32_t) + sizeof(struct accel_set);
+        for (uint32_t v = 0; v < graph->value_count; v++) {
+            uint32_t role = graph->values[v]->role;
+            if (role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT)
+                bytes += sizeof(struct accel_buffer) + sizeof(struct accel_held);
+            else if (role != ACCEL_ROLE_INTERMEDIATE)
+                bytes += sizeof(struct accel_held);
+        }
+    }
+    return bytes;
+}
+
+static int32_t add_host(struct adder *a, uint32_t weights)
+{
+    uint64_t own = bookkeeping(a, weights), bytes;
+    const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
+    if (!accel_add_u64(own, a->work->host_bytes, &bytes))
+        return too_large(a);
+    if (a->estimate.given[ACCEL_MEMORY_HOST] && !accel_add_u64(bytes, a->estimate.upper[ACCEL_MEMORY_HOST], &bytes))
+        return too_large(a);
+    return add_row(a, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
+                   accel_plan_text(a->plan,
+                                   "estimated: %" PRIu64 " bytes of lists and objects of the library; of the "
+                                   "application: %s",
+                                   own, formula));
+}
+
+/* ---- the verdict ---- */
+
+/* Memory of a device that does not use the host's. */
+static bool device_budget(const struct adder *a, struct accel_plan_fit *fit)
+{
+    const struct accel_facts *facts = a->plan->device->info.facts;
+    const struct accel_device_table *table = a->device->handle->table;
+    struct accel_memory_now now = {0};
+    if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0)
+        return false;
+    if (ACCEL_CAN(table, memory) && table->memory(a->device->handle, 0, &now, NULL) == ACCEL_OK) {
+        fit->budget = now.free;
+        fit->budget_origin = accel_plan_text(a->plan, "measured: what driver %s says is free in heap %s",
+                                             a->device->driver, facts->heaps[0].name);
+    } else {
+        fit->budget = facts->heaps[0].bytes;
+        fit->budget_origin =
+            accel_plan_text(a->plan, "claimed: driver %s, heap %s", a->device->driver, facts->heaps[0].name);
+    }
+    return true;
+}
+
+static void machine_budget(const struct adder *a, struct accel_plan_fit *fit)
+{
+    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(a->plan->context));
+    fit->budget = machine->memory_usable.bytes;
+    fit->budget_origin =
+        machine->memory_usable.origin ? accel_plan_text(a->plan, "measured: %s", machine->memory_usable.origin) : "";
+}
+
+static int32_t judge_fit(struct adder *a)
+{
+    struct accel_plan_fit *fit = &a->plan->fit;
+    const struct accel_profile_setting *setting = accel_plan_value(a->plan, "memory.budget");
+    uint64_t context_budget = a->plan->context->options.memory_budget;
+    *fit = (struct accel_plan_fit){.size = sizeof(*fit)};
+    for (uint32_t i = 0; i < a->plan->memory_count; i++)
+        if (!accel_add_u64(fit->needed, a->plan->memory[i].bytes, &fit->needed))
+            return too_large(a);
+    if (setting->is_number) {
+        fit->budget = (uint64_t)setting->number;
+        fit->budget_origin = accel_plan_text(a->plan, "memory.budget: %s", setting->place);
+    } else if (!device_budget(a, fit)) {
+        machine_budget(a, fit);
+    }
+    if (context_budget && (fit->budget == 0 || context_budget < fit->budget)) {
+        fit->budget = context_budget;
+        fit->budget_origin = "the budget that the application gave its context";
+    }
+    if (fit->budget_origin == NULL)
+        return accel_plan_no_memory(a->error);
+    if (fit->budget == 0)
+        fit->budget_origin = "nobody knows how much memory there is";
+    fit->fits = fit->budget == 0 || fit->needed <= fit->budget;
+    fit->short_by = fit->fits ? 0 : fit->needed - fit->budget;
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                              const struct accel_compile_options *options, uint8_t *const *wanted,
+                              struct accel_error *error)
+{
+    struct adder a = {
+        .plan = plan, .device = device, .work = work, .options = options, .wanted = wanted, .error = error};
+    struct weight *weights = NULL;
+    uint32_t weight_count = 0;
+    int32_t code = ask_driver(&a);
+    if (code == ACCEL_OK)
+        code = list_weights(&a, &weights, &weight_count);
+    if (code == ACCEL_OK)
+        code = add_weights(&a, weights, weight_count);
+    if (code == ACCEL_OK)
+        code = add_state(&a);
+    if (code == ACCEL_OK)
+        code = add_activations(&a);
+    if (code == ACCEL_OK)
+        code = add_scratch(&a);
+    if (code == ACCEL_OK)
+        code = add_program(&a);
+    if (code == ACCEL_OK)
+        code = add_host(&a, weight_count);
+    return code == ACCEL_OK ? judge_fit(&a) : code;
+}
+
+/* ---- the public face ---- */
+
+uint32_t accel_plan_memory_count(const struct accel_plan *plan)
+{
+    return plan ? plan->memory_count : 0;
+}
+
+const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan, uint32_t index)
+{
+    return index < accel_plan_memory_count(plan) ? &plan->memory[index] : NULL;
+}
+
+int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit, struct accel_error *error)
+{
+    uint32_t size;
+    if (plan == NULL || fit == NULL || fit->size < sizeof(size))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_fit wants a plan and a sized place for the verdict");
+    if (!plan->placed)
+        return accel_error_set(error, ACCEL_E_INVALID, "the plan has not been placed");
+    size = fit->size < sizeof(*fit) ? fit->size : (uint32_t)sizeof(*fit);
+    memcpy(fit, &plan->fit, size);
+    fit->size = size;
+    return ACCEL_OK;
+}

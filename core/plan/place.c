@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The second part of a plan: which node runs where, and whether the policies allow it. */
+#include "config.h"
+
+#include <accel/builder.h>
+#include <accel/run.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/device/object.h"
+#include "core/device/take.h"
+#include "core/plan/plan.h"
+
+/** Collects the answers of one call of `claim`. */
+struct collector {
+    struct accel_claim_sink sink; /* first: the driver hands its address back */
+    struct accel_plan *plan;
+    const struct accel_plan_work *work;
+    uint8_t *const *wanted;
+};
+
+/* The record of node `node` of graph `graph`. */
+static struct accel_plan_node *record_of(const struct accel_plan *plan, const struct accel_plan_work *work,
+                                         uint32_t graph, uint32_t node)
+{
+    struct accel_plan_node *record = plan->nodes;
+    for (uint32_t g = 0; g < graph; g++)
+        record += work->graphs[g]->node_count;
+    return record + node;
+}
+
+static int32_t take(const struct accel_claim_sink *sink, const struct accel_claim *given,
+                    struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct collector *c = (struct collector *)(uintptr_t)sink;
+    struct accel_plan *plan = c->plan;
+    struct accel_plan_node *record;
+    const struct accel_node *node;
+    struct accel_claim claim;
+    int32_t code = accel_take_claim(given, c->work->graphs, c->work->graph_count, plan->device->owner->driver->name,
+                                    &claim, error);
+    if (code != ACCEL_OK)
+        return code;
+    node = c->work->graphs[claim.graph]->nodes[claim.node];
+    record = record_of(plan, c->work, claim.graph, claim.node);
+    record->answer = claim.answer;
+    record->kernel = accel_plan_text(plan, "%s", claim.kernel);
+    record->reason = accel_plan_text(plan, "%s", claim.reason);
+    record->tolerance = claim.tolerance;
+    if (record->kernel == NULL || record->reason == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != ACCEL_NO_VALUE)
+            c->wanted[claim.graph][node->inputs[i]] |= (uint8_t)(1u << claim.weights);
+    return ACCEL_OK;
+}
+
+/* Every node begins with the answer that it keeps when the driver passes it over. */
+static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+{
+    struct accel_plan_node *record;
+    uint64_t count = 0;
+    for (uint32_t g = 0; g < work->graph_count; g++)
+        count += work->graphs[g]->node_count;
+    plan->nodes = accel_arena_array(&plan->arena, count, sizeof(*plan->nodes));
+    plan->node_count = plan->nodes ? (uint32_t)count : 0;
+    if (plan->nodes == NULL)
+        return accel_plan_no_memory(error);
+    record = plan->nodes;
+    for (uint32_t g = 0; g < work->graph_count; g++)
+        for (uint32_t n = 0; n < work->graphs[g]->node_count; n++, record++) {
+            const struct accel_node *node = work->graphs[g]->nodes[n];
+            *record = (struct accel_plan_node){
+                .size = sizeof(*record),
+                .graph = g,
+                .node = n,
+                .answer = ACCEL_CLAIM_NO,
+                .name = accel_plan_text(plan, "%s", node->name),
+                .op = accel_op_name(node->op),
+                .device = plan->device->info.name,
+                .kernel = "",
+                .reason = "the driver says nothing of it",
+            };
+            if (record->name == NULL)
+                return accel_plan_no_memory(error);
+        }
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                         const struct accel_compile_options *options, uint8_t *const *wanted, struct accel_error *error)
+{
+    struct collector collector = {
+        .sink = {.size = sizeof(collector.sink), .claim = take}, .plan = plan, .work = work, .wanted = wanted};
+    int32_t code = begin_records(plan, work, error);
+    if (code != ACCEL_OK)
+        return code;
+    code =
+        device->handle->table->claim(device->handle, work->graphs, work->graph_count, options, &collector.sink, error);
+    return accel_take_code(code, device->driver, "claim", error);
+}
+
+/* ---- policies ---- */
+
+static const char *policy_of(const struct accel_plan *plan, uint32_t op)
+{
+    const char *key = op == ACCEL_OP_ATTENTION     ? "fallback.attention"
+                      : op == ACCEL_OP_CACHE_WRITE ? "fallback.kv"
+                                                   : "fallback.operator";
+    return accel_plan_value(plan, key)->value;
+}
+
+static int32_t judge_one(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
+                         struct accel_error *error)
+{
+    const char *policy = policy_of(plan, op);
+    if (record->answer == ACCEL_CLAIM_NO)
+        return accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
+                               record->op, record->device, record->reason);
+    if (record->answer != ACCEL_CLAIM_EMULATED || strcmp(policy, "allow") == 0)
+        return ACCEL_OK;
+    if (strcmp(policy, "deny") == 0) {
+        accel_error_set(error, ACCEL_E_FALLBACK, "node \"%.120s\" (%s) would be emulated on %s: %.200s", record->name,
+                        record->op, record->device, record->reason);
+        accel_error_remedy(error, "set fallback.%s to warn or allow",
+                           op == ACCEL_OP_ATTENTION     ? "attention"
+                           : op == ACCEL_OP_CACHE_WRITE ? "kv"
+                                                        : "operator");
+        return ACCEL_E_FALLBACK;
+    }
+    accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan",
+                    "fallback=operator node=\"%s\" op=%s device=%s reason=\"%s\"", record->name, record->op,
+                    record->device, record->reason);
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_judge(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < plan->node_count && code == ACCEL_OK; i++) {
+        const struct accel_plan_node *record = &plan->nodes[i];
+        code = judge_one(plan, record, work->graphs[record->graph]->nodes[record->node]->op, error);
+    }
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static int32_t check_symbols(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
+{
+    if (graph->symbol_count && symbols == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place: graph %s has symbols, and no values of them",
+                               graph->name);
+    for (uint32_t i = 0; i < graph->symbol_count; i++)
+        if (symbols[i] < graph->symbols[i]->lowest || symbols[i] > graph->symbols[i]->highest ||
+            symbols[i] % graph->symbols[i]->multiple != 0)
+            return accel_error_set(error, ACCEL_E_INVALID,
+                                   "accel_plan_place: graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64
+                                   " to %" PRIu64 " in steps of %" PRIu64,
+                                   graph->name, graph->symbols[i]->name, symbols[i], graph->symbols[i]->lowest,
+                                   graph->symbols[i]->highest, graph->symbols[i]->multiple);
+    return ACCEL_OK;
+}
+
+static int32_t check_work(const struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    if (plan == NULL || work == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place wants a plan and its work");
+    code = accel_take_open(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
+                           "accel_plan_work", error);
+    if (code != ACCEL_OK)
+        return code;
+    if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->zero != 0 ||
+        (work->part_count && work->parts == NULL))
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_place: graphs, their symbols or the parts are missing");
+    for (uint32_t g = 0; g < work->graph_count && code == ACCEL_OK; g++) {
+        code = accel_graph_verify(work->graphs[g], error);
+        if (code == ACCEL_OK)
+            code = check_symbols(work->graphs[g], work->symbols[g], error);
+    }
+    return code;
+}
+
+/* Options of the driver that profiles and caller set, with the place that they come from. */
+static int32_t open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
+{
+    uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings) - first;
+    struct accel_given *given = accel_arena_array(&plan->arena, count, sizeof(*given));
+    if (given == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_profile_setting *setting = accel_settings_get(plan->settings, first + i);
+        given[i] = (struct accel_given){setting->key, setting->value, setting->place};
+    }
+    return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
+}
+
+/* One bucket for each graph: the highest values. */
+static int32_t make_options(struct accel_plan *plan, const struct accel_plan_work *work,
+                            struct accel_compile_options *options, struct accel_error *error)
+{
+    uint64_t *buckets, count = 0;
+    uint32_t *bucket_counts = accel_arena_array(&plan->arena, work->graph_count, sizeof(*bucket_counts));
+    for (uint32_t g = 0; g < work->graph_count; g++)
+        count += work->graphs[g]->symbol_count;
+    buckets = accel_arena_array(&plan->arena, count, sizeof(*buckets));
+    if (buckets == NULL || bucket_counts == NULL)
+        return accel_plan_no_memory(error);
+    *options = (struct accel_compile_options){.size = sizeof(*options),
+                                              .buckets = buckets,
+                                              .bucket_counts = bucket_counts,
+                                              .ranks = plan->threads.count ? plan->threads.count : 1};
+    for (uint32_t g = 0; g < work->graph_count; g++) {
+        bucket_counts[g] = 1;
+        for (uint32_t s = 0; s < work->graphs[g]->symbol_count; s++)
+            *buckets++ = work->symbols[g][s];
+    }
+    return ACCEL_OK;
+}
+
+static uint8_t **make_wanted(struct accel_plan *plan, const struct accel_plan_work *work)
+{
+    uint8_t **wanted = accel_arena_array(&plan->arena, work->graph_count, sizeof(*wanted));
+    for (uint32_t g = 0; wanted && g < work->graph_count; g++) {
+        wanted[g] = accel_arena_array(&plan->arena, work->graphs[g]->value_count, 1);
+        if (wanted[g] == NULL)
+            return NULL;
+    }
+    return wanted;
+}
+
+int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+{
+    struct accel_compile_options options;
+    struct accel_device *device = NULL;
+    uint8_t **wanted;
+    int32_t code = check_work(plan, work, error);
+    if (code != ACCEL_OK)
+        return code;
+    plan->placed = false;
+    plan->memory_count = 0;
+    code = make_options(plan, work, &options, error);
+    wanted = make_wanted(plan, work);
+    if (code == ACCEL_OK && wanted == NULL)
+        code = accel_plan_no_memory(error);
+    if (code == ACCEL_OK)
+        code = open_device(plan, &device, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_claim(plan, device, work, &options, wanted, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_judge(plan, work, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
+    plan->placed = code == ACCEL_OK;
+    accel_device_free(device);
+    return code;
+}
+
+uint32_t accel_plan_node_count(const struct accel_plan *plan)
+{
+    return plan ? plan->node_count : 0;
+}
+
+const struct accel_plan_node *accel_plan_node_get(const struct accel_plan *plan, uint32_t index)
+{
+    return index < accel_plan_node_count(plan) ? &plan->nodes[index] : NULL;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of settings, and the one setting that the machine decides: how many threads, and where. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/plan/plan.h"
+
+const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
+{
+    return accel_settings_find(plan->settings, key);
+}
+
+static uint32_t origin_of(uint32_t layer)
+{
+    if (layer == ACCEL_PROFILE_BUILTIN)
+        return ACCEL_ORIGIN_BUILTIN;
+    return layer < ACCEL_PROFILE_ENVIRONMENT ? ACCEL_ORIGIN_PROFILE : ACCEL_ORIGIN_GIVEN;
+}
+
+int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error)
+{
+    uint32_t count = accel_settings_count(plan->settings);
+    plan->records = accel_arena_array(&plan->arena, count, sizeof(*plan->records));
+    if (plan->records == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_profile_setting *setting = accel_settings_get(plan->settings, i);
+        plan->records[i] = (struct accel_plan_setting){
+            .size = sizeof(plan->records[i]),
+            .origin = origin_of(setting->layer),
+            .key = setting->key,
+            .value = setting->value,
+            .unit = setting->unit,
+            .place = setting->place,
+            .because = setting->because,
+            .losers = setting->losers,
+        };
+    }
+    return ACCEL_OK;
+}
+
+/* Puts what was decided in the place of "auto" or of a number that cannot be had; the profile's value becomes the first
+ * loser. */
+static int32_t overrule(struct accel_plan *plan, const char *key, const char *value, const char *place,
+                        const char *because, struct accel_error *error)
+{
+    struct accel_plan_setting *record = (struct accel_plan_setting *)accel_plan_setting_find(plan, key);
+    record->losers =
+        accel_plan_text(plan, "%s (%s%s%s)%s%s", record->value, record->place, *record->because ? "; " : "",
+                        record->because, *record->losers ? "\n" : "", record->losers);
+    record->value = value;
+    record->place = place;
+    record->because = because;
+    record->origin = ACCEL_ORIGIN_MEASURED;
+    return record->losers && value && place && because ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+/* More threads than there are: the policy decides whether fewer will do. */
+static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy *policy, struct accel_error *error)
+{
+    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
+    uint32_t wanted = policy->wanted;
+    int32_t code;
+    if (strcmp(fallback->value, "deny") == 0) {
+        code = accel_topology_threads(topology, policy, &plan->threads, error);
+        accel_error_remedy(error, "ask for fewer threads, or set fallback.threads to warn or allow");
+        return code;
+    }
+    policy->wanted = accel_topology_machine(topology)->allowed_cpu_count;
+    code = accel_topology_threads(topology, policy, &plan->threads, error);
+    if (code == ACCEL_OK && strcmp(fallback->value, "warn") == 0)
+        accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=threads from=%u to=%u", wanted,
+                        plan->threads.count);
+    return code;
+}
+
+int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)
+{
+    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
+    const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
+    uint32_t most = plan->device->info.facts->limits->threads;
+    struct accel_thread_policy policy = {0};
+    int32_t code;
+    /* A device of that kind borrows no crew: one rank, wherever the caller runs. */
+    if (most == 0)
+        return ACCEL_OK;
+    policy.wanted = threads->is_number ? (uint32_t)threads->number : 0;
+    code = accel_topology_threads(topology, &policy, &plan->threads, NULL);
+    if (code == ACCEL_OK && policy.wanted == 0 && plan->threads.count > most) {
+        accel_thread_plan_free(&plan->threads);
+        policy.wanted = most;
+        code = accel_topology_threads(topology, &policy, &plan->threads, error);
+    } else if (code == ACCEL_E_FALLBACK) {
+        code = fewer_threads(plan, &policy, error);
+    } else if (code != ACCEL_OK) {
+        code = accel_topology_threads(topology, &policy, &plan->threads, error);
+    }
+    if (code != ACCEL_OK)
+        return code;
+    plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
+    if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
+        return ACCEL_OK;
+    return overrule(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count),
+                    accel_plan_text(plan, "%s", plan->threads.origin),
+                    accel_plan_text(plan, "%s", plan->threads.reason), error);
+}
+
+/* ---- the public face ---- */
+
+uint32_t accel_plan_setting_count(const struct accel_plan *plan)
+{
+    return plan ? accel_settings_count(plan->settings) : 0;
+}
+
+const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan, uint32_t index)
+{
+    return index < accel_plan_setting_count(plan) ? &plan->records[index] : NULL;
+}
+
+const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; key && i < accel_plan_setting_count(plan); i++)
+        if (strcmp(plan->records[i].key, key) == 0)
+            return &plan->records[i];
+    return NULL;
+}
+
+int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
+                                  struct accel_error *error)
+{
+    if (plan == NULL || key == NULL || out_number == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_number: an argument is NULL");
+    if (strcmp(key, "cpu.threads") == 0) {
+        *out_number = plan->threads.count ? plan->threads.count : 1;
+        return ACCEL_OK;
+    }
+    return accel_settings_number(plan->settings, key, out_number, error);
+}
+
+int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t rank, uint32_t *out_ranks)
+{
+    uint32_t ranks = plan && plan->threads.count ? plan->threads.count : 1;
+    if (out_ranks)
+        *out_ranks = ranks;
+    if (plan == NULL || !plan->pinned || rank >= plan->threads.count)
+        return -1;
+    return (int32_t)plan->threads.cpus[rank];
+}
