@@ -10,8 +10,6 @@
 #include "core/device/context.h"
 #include "core/profile/profile.h"
 
-#define MOST_FACTS 16u
-
 static const char *kind_name(uint32_t kind)
 {
     static const char *const names[] = {"", "cpu", "gpu", "npu", "other"};
@@ -23,40 +21,36 @@ static const char *flag(const struct accel_facts *facts, uint32_t bit)
     return (facts->flags & bit) != 0 ? "true" : "false";
 }
 
-static uint32_t add(struct accel_profile_pair *pairs, uint32_t count, const char *key, const char *value,
-                    const char *origin)
+static void add(struct accel_device_pairs *out, const char *key, const char *value, const char *origin)
 {
-    pairs[count] = (struct accel_profile_pair){.key = key, .value = value, .origin = origin};
-    return count + 1;
+    out->pairs[out->count++] = (struct accel_profile_pair){.key = key, .value = value, .origin = origin};
 }
 
-/* `memory` and `threads` hold the text of numbers. */
-static uint32_t facts_of(const struct accel_listed *listed, struct accel_profile_pair pairs[MOST_FACTS],
-                         char memory[32], char threads[32])
+void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_device_pairs *out)
 {
     const struct accel_facts *facts = listed->info.facts;
     const char *origin = listed->info.name;
     uint64_t largest = 0;
-    uint32_t count = 0;
     for (uint32_t i = 0; i < facts->heap_count; i++)
         if (facts->heaps[i].bytes > largest)
             largest = facts->heaps[i].bytes;
-    snprintf(memory, 32, "%llu", (unsigned long long)largest);
-    snprintf(threads, 32, "%u", facts->limits->threads);
-    count = add(pairs, count, "device.kind", kind_name(facts->kind), origin);
-    count = add(pairs, count, "device.name", facts->name, origin);
-    count = add(pairs, count, "device.id", facts->id, origin);
-    count = add(pairs, count, "device.software", flag(facts, ACCEL_DEVICE_SOFTWARE), origin);
-    count = add(pairs, count, "device.unified", flag(facts, ACCEL_DEVICE_UNIFIED), origin);
-    count = add(pairs, count, "device.remote", flag(facts, ACCEL_DEVICE_REMOTE), origin);
-    count = add(pairs, count, "device.display", flag(facts, ACCEL_DEVICE_DISPLAY), origin);
-    count = add(pairs, count, "device.target", flag(facts, ACCEL_DEVICE_TARGET), origin);
+    out->count = 0;
+    snprintf(out->memory, sizeof(out->memory), "%llu", (unsigned long long)largest);
+    snprintf(out->threads, sizeof(out->threads), "%u", facts->limits->threads);
+    add(out, "device.kind", kind_name(facts->kind), origin);
+    add(out, "device.name", facts->name, origin);
+    add(out, "device.id", facts->id, origin);
+    add(out, "device.software", flag(facts, ACCEL_DEVICE_SOFTWARE), origin);
+    add(out, "device.unified", flag(facts, ACCEL_DEVICE_UNIFIED), origin);
+    add(out, "device.remote", flag(facts, ACCEL_DEVICE_REMOTE), origin);
+    add(out, "device.display", flag(facts, ACCEL_DEVICE_DISPLAY), origin);
+    add(out, "device.target", flag(facts, ACCEL_DEVICE_TARGET), origin);
     if (largest != 0)
-        count = add(pairs, count, "device.memory", memory, origin);
+        add(out, "device.memory", out->memory, origin);
     if (facts->limits->threads != 0)
-        count = add(pairs, count, "device.threads", threads, origin);
-    count = add(pairs, count, "driver.name", listed->info.driver, origin);
-    return add(pairs, count, "driver.version", listed->owner->driver->version, origin);
+        add(out, "device.threads", out->threads, origin);
+    add(out, "driver.name", listed->info.driver, origin);
+    add(out, "driver.version", listed->owner->driver->version, origin);
 }
 
 static int32_t take_rank(struct accel_context *context, struct accel_listed *listed,
@@ -76,22 +70,23 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
     const char *folder = context->options.profile_path;
-    struct accel_error why = {0};
+    struct accel_error *why = &context->profile_error;
     char *installed = NULL;
     int32_t code = ACCEL_OK;
+    accel_error_clear(why);
     if (folder == NULL)
         folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
     if (folder == NULL) {
-        code = accel_paths_profiles(&installed, &why);
+        code = accel_paths_profiles(&installed, why);
         folder = installed;
     }
     if (code == ACCEL_OK)
-        code = accel_profile_create(folder, &context->profile, &why);
+        code = accel_profile_create(folder, &context->profile, why);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
-                        folder == NULL ? "" : folder, why.text);
+                        folder == NULL ? "" : folder, why->text);
     free(installed);
-    return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why.text) : ACCEL_OK;
+    return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why->text) : ACCEL_OK;
 }
 
 void accel_rank_end(struct accel_context *context)
@@ -102,14 +97,12 @@ void accel_rank_end(struct accel_context *context)
 
 int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error)
 {
-    struct accel_profile_pair pairs[MOST_FACTS];
+    struct accel_device_pairs facts;
     struct accel_settings *settings = NULL;
     const struct accel_profile_setting *setting;
     struct accel_error why = {0};
-    char memory[32];
-    char threads[32];
-    uint32_t count = facts_of(listed, pairs, memory, threads);
     int32_t code;
+    accel_device_pairs_fill(listed, &facts);
     listed->info.rank = 0;
     listed->info.rank_reason = "no profile ranks devices: they stand in the order in which they were found";
     if (context->profile == NULL)
@@ -117,7 +110,7 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
     /* A profile that cannot be resolved must not hide the machine: the plan will say what is wrong with it. */
     code = accel_profile_add(context->profile, listed->info.driver, &why);
     if (code == ACCEL_OK)
-        code = accel_profile_resolve(context->profile, pairs, count, NULL, 0, &settings, &why);
+        code = accel_profile_resolve(context->profile, facts.pairs, facts.count, NULL, 0, &settings, &why);
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "%s", why.text);
     if (code != ACCEL_OK) {

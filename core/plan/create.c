@@ -11,8 +11,6 @@
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-#define FACTS 16u
-
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 {
     struct accel_strbuf text;
@@ -84,59 +82,26 @@ static const struct accel_listed *best_device(const struct accel_context *contex
 
 /* ---- facts ---- */
 
-static const char *kind_text(uint32_t kind)
+/* Facts of the device, of the host, and of the model as the caller knows it. */
+static struct accel_profile_pair *make_facts(struct accel_plan *plan, const struct accel_device_pairs *device,
+                                             const struct accel_plan_request *request, uint32_t *out_count)
 {
-    static const char *const names[] = {"other", "cpu", "gpu", "npu", "other"};
-    return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
-}
-
-static const char *flag_text(const struct accel_facts *facts, uint32_t flag)
-{
-    return (facts->flags & flag) != 0 ? "true" : "false";
-}
-
-static uint64_t largest_heap(const struct accel_facts *facts)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < facts->heap_count; i++)
-        if (facts->heaps[i].bytes > bytes)
-            bytes = facts->heaps[i].bytes;
-    return bytes;
-}
-
-struct accel_profile_pair *accel_plan_facts(struct accel_plan *plan, uint32_t more, uint32_t *out_count)
-{
-    const struct accel_facts *facts = plan->device->info.facts;
-    const struct accel_driver *driver = plan->device->owner->driver;
-    const struct accel_topology *topology = accel_context_topology(plan->context);
-    const struct accel_machine *machine = topology ? accel_topology_machine(topology) : NULL;
-    const char *origin = plan->device->info.name;
-    struct accel_profile_pair *pairs = accel_arena_array(&plan->arena, FACTS + (size_t)more, sizeof(*pairs));
-    uint32_t count = 0;
+    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_amount *memory = &machine->memory_usable;
+    struct accel_profile_pair *pairs =
+        accel_arena_array(&plan->arena, device->count + (size_t)request->model_count + 2, sizeof(*pairs));
+    uint32_t count = device->count;
     if (pairs == NULL)
         return NULL;
-    pairs[count++] = (struct accel_profile_pair){"driver.name", driver->name, origin};
-    pairs[count++] = (struct accel_profile_pair){"driver.version", driver->version, origin};
-    pairs[count++] = (struct accel_profile_pair){"device.kind", kind_text(facts->kind), origin};
-    pairs[count++] = (struct accel_profile_pair){"device.name", facts->name, origin};
-    pairs[count++] = (struct accel_profile_pair){"device.id", facts->id, origin};
-    pairs[count++] = (struct accel_profile_pair){"device.software", flag_text(facts, ACCEL_DEVICE_SOFTWARE), origin};
-    pairs[count++] = (struct accel_profile_pair){"device.unified", flag_text(facts, ACCEL_DEVICE_UNIFIED), origin};
-    pairs[count++] = (struct accel_profile_pair){"device.remote", flag_text(facts, ACCEL_DEVICE_REMOTE), origin};
-    pairs[count++] = (struct accel_profile_pair){"device.display", flag_text(facts, ACCEL_DEVICE_DISPLAY), origin};
-    pairs[count++] = (struct accel_profile_pair){"device.target", flag_text(facts, ACCEL_DEVICE_TARGET), origin};
-    pairs[count++] =
-        (struct accel_profile_pair){"device.memory", accel_plan_text(plan, "%" PRIu64, largest_heap(facts)), origin};
-    pairs[count++] =
-        (struct accel_profile_pair){"device.threads", accel_plan_text(plan, "%u", facts->limits->threads), origin};
-    if (machine) {
-        pairs[count++] = (struct accel_profile_pair){
-            "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin};
-        if (machine->memory_usable.origin)
-            pairs[count++] = (struct accel_profile_pair){
-                "host.memory", accel_plan_text(plan, "%" PRIu64, machine->memory_usable.bytes),
-                machine->memory_usable.origin};
-    }
+    memcpy(pairs, device->pairs, count * sizeof(*pairs));
+    pairs[count++] = (struct accel_profile_pair){
+        "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin};
+    if (memory->origin)
+        pairs[count++] = (struct accel_profile_pair){"host.memory", accel_plan_text(plan, "%" PRIu64, memory->bytes),
+                                                     memory->origin};
+    for (uint32_t i = 0; i < request->model_count; i++)
+        pairs[count++] =
+            (struct accel_profile_pair){request->model[i].key, request->model[i].value, request->model[i].origin};
     for (uint32_t i = 0; i < count; i++)
         if (pairs[i].value == NULL)
             return NULL;
@@ -161,19 +126,20 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
 {
     const struct accel_profile *profile = accel_context_profile(plan->context);
     struct accel_profile_pair *facts, *given;
+    struct accel_device_pairs device;
     uint32_t count;
     if (profile == NULL) {
-        int32_t code = accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles could be read; the log says why");
+        const struct accel_error *why = &plan->context->profile_error;
+        int32_t code = accel_error_set(error, why->code ? why->code : ACCEL_E_NOT_FOUND, "%s",
+                                       why->code ? why->text : "no profiles were found");
         accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
         return code;
     }
-    facts = accel_plan_facts(plan, request->model_count, &count);
+    accel_device_pairs_fill(plan->device, &device);
+    facts = make_facts(plan, &device, request, &count);
     given = accel_arena_array(&plan->arena, request->given_count, sizeof(*given));
     if (facts == NULL || given == NULL)
         return accel_plan_no_memory(error);
-    for (uint32_t i = 0; i < request->model_count; i++)
-        facts[count++] =
-            (struct accel_profile_pair){request->model[i].key, request->model[i].value, request->model[i].origin};
     for (uint32_t i = 0; i < request->given_count; i++)
         given[i] =
             (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};

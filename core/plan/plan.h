@@ -46,10 +46,6 @@ const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) AC
 
 int32_t accel_plan_no_memory(struct accel_error *error);
 
-/** Facts of the plan's device and of the host, as the profiles want them; in the plan's arena. `more` places are left
- *  free at the end, `out_count` does not count them. */
-struct accel_profile_pair *accel_plan_facts(struct accel_plan *plan, uint32_t more, uint32_t *out_count);
-
 /** Makes the public records of the resolved settings. */
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error);
 

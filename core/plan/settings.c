@@ -65,11 +65,8 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
     const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
     uint32_t wanted = policy->wanted;
     int32_t code;
-    if (strcmp(fallback->value, "deny") == 0) {
-        code = accel_topology_threads(topology, policy, &plan->threads, error);
-        accel_error_remedy(error, "ask for fewer threads, or set fallback.threads to warn or allow");
-        return code;
-    }
+    if (strcmp(fallback->value, "deny") == 0)
+        return accel_topology_threads(topology, policy, &plan->threads, error);
     policy->wanted = accel_topology_machine(topology)->allowed_cpu_count;
     code = accel_topology_threads(topology, policy, &plan->threads, error);
     if (code == ACCEL_OK && strcmp(fallback->value, "warn") == 0)

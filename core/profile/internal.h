@@ -10,6 +10,7 @@
 struct accel_profile_platform {
     struct accel_profile_platform *next;
     struct accel_profile_file file;
+    struct accel_error failure; /**< why the file cannot be used; its code is ACCEL_OK where it can */
 };
 
 struct accel_profile {
@@ -19,6 +20,9 @@ struct accel_profile {
 };
 
 /** The file of a platform, or NULL. */
-const struct accel_profile_file *accel_profile_platform_find(const struct accel_profile *profile, const char *name);
+const struct accel_profile_platform *accel_profile_platform_find(const struct accel_profile *profile, const char *name);
+
+/** Repeats why the file of a platform cannot be used; ACCEL_OK where it can. */
+int32_t accel_profile_platform_failure(const struct accel_profile_platform *platform, struct accel_error *error);
 
 #endif

@@ -55,8 +55,9 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
 /** Frees it. NULL is allowed. */
 void accel_profile_free(struct accel_profile *profile);
 
-/** Reads the file of a platform, `folder`/NAME.yaml, where there is one. A second call for a name does nothing. Names
- *  are lower case letters, digits, '-' and '_', else ACCEL_E_INVALID. */
+/** Reads the file of a platform, `folder`/NAME.yaml, where there is one. A second call for a name does nothing but
+ *  answer the same. A file that cannot be used fails every later accel_profile_resolve for that platform too, so that
+ * it is never passed over. Names are lower case letters, digits, '-' and '_', else ACCEL_E_INVALID. */
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
 
 /**

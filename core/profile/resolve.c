@@ -144,7 +144,7 @@ static int32_t apply_locks(struct resolver *r, const struct accel_profile_file *
 static int32_t apply_file(struct resolver *r, const struct accel_profile_file *file, uint32_t layer)
 {
     int32_t code = ACCEL_OK;
-    if (file == NULL || !accel_condition_holds(file->match, r->facts, r->fact_count))
+    if (!accel_condition_holds(file->match, r->facts, r->fact_count))
         return ACCEL_OK;
     for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next) {
         struct slot *slot = find_slot(r, s->key->name);
@@ -157,6 +157,12 @@ static int32_t apply_file(struct resolver *r, const struct accel_profile_file *f
         code = slot ? add_candidate(r, slot, &s->value, s->place, s->because, layer) : no_memory(r);
     }
     return code == ACCEL_OK ? apply_locks(r, file, layer) : code;
+}
+
+static int32_t apply_platform(struct resolver *r, const struct accel_profile_platform *platform)
+{
+    int32_t code = platform ? accel_profile_platform_failure(platform, r->error) : ACCEL_OK;
+    return code == ACCEL_OK && platform ? apply_file(r, &platform->file, ACCEL_PROFILE_PLATFORM) : code;
 }
 
 static int32_t apply_text(struct resolver *r, struct slot *slot, const char *text, const char *place, uint32_t layer)
@@ -298,7 +304,7 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
     if (code == ACCEL_OK)
         code = apply_file(&r, &profile->base, ACCEL_PROFILE_BASE);
     if (code == ACCEL_OK && r.driver)
-        code = apply_file(&r, accel_profile_platform_find(profile, r.driver), ACCEL_PROFILE_PLATFORM);
+        code = apply_platform(&r, accel_profile_platform_find(profile, r.driver));
     if (code == ACCEL_OK)
         code = apply_environment(&r);
     if (code == ACCEL_OK)

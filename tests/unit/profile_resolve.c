@@ -202,6 +202,9 @@ static void test_missing_files(void **state)
     write_file(f, "cpu.yaml", HEAD "inherits: parent\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_E_NOT_FOUND);
     assert_non_null(strstr(f->error.text, "parent.yaml"));
+    /* It is not passed over later either. */
+    assert_int_equal(resolve(f, NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_int_equal(accel_profile_add(f->profile, "cpu", NULL), ACCEL_E_NOT_FOUND);
     assert_int_equal(accel_profile_add(f->profile, "../etc", &f->error), ACCEL_E_INVALID);
 }
 

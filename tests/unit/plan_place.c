@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans on a driver that answers as told: choice of the device, provenance, threads, policies, memory to the byte. */
+#include "config.h"
+
+#include "tests/unit/plan_support.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/** A context with the scripted driver, profiles of the test, and a graph. */
+struct bench {
+    struct scripted script;
+    struct sum_graph sum;
+    struct accel_context *context;
+    struct accel_plan *plan;
+    struct accel_error error;
+    char folder[128];
+};
+
+static void write_profile(const struct bench *b, const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+    snprintf(path, sizeof(path), "%s/%s", b->folder, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void open_context(struct bench *b, uint32_t with_estimate)
+{
+    struct accel_context_options options = {
+        .size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS, .profile_path = b->folder};
+    assert_int_equal(accel_context_create(&options, &b->context, &b->error), ACCEL_OK);
+    assert_int_equal(accel_context_discover(b->context, &b->error), ACCEL_OK);
+    if (accel_context_attach_driver(b->context, scripted_driver(&b->script, with_estimate), &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+}
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    const char *temporary = getenv("TMPDIR");
+    assert_non_null(b);
+    snprintf(b->folder, sizeof(b->folder), "%s/accel-plan-XXXXXX", temporary ? temporary : "/tmp");
+    assert_non_null(mkdtemp(b->folder));
+    write_profile(b, "base.yaml",
+                  "accel-profile: 1\nrules:\n- {set: {device.rank: 7, batch: 8tok}, because: a test}\n");
+    b->script.answer = ACCEL_CLAIM_NATIVE;
+    b->script.silent = ACCEL_NO_VALUE;
+    b->script.weights = ACCEL_MAPPED;
+    sum_graph_make(&b->sum);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"base.yaml", "scripted.yaml"};
+    struct bench *b = *state;
+    accel_plan_free(b->plan);
+    if (b->context)
+        assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+    accel_builder_free(b->sum.builder);
+    for (size_t i = 0; i < 2; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s/%s", b->folder, names[i]);
+        unlink(path);
+    }
+    rmdir(b->folder);
+    free(b);
+    return 0;
+}
+
+static int32_t create(struct bench *b, const char *device, const struct accel_given *given, uint32_t count)
+{
+    struct accel_plan_request request = {
+        .size = sizeof(request), .device = device, .given = given, .given_count = count};
+    accel_plan_free(b->plan);
+    accel_error_clear(&b->error);
+    return accel_plan_create(b->context, &request, &b->plan, &b->error);
+}
+
+static int32_t place(struct bench *b, uint64_t file_bytes)
+{
+    static const uint64_t tokens = 8;
+    static const uint64_t *const symbols[] = {&tokens};
+    static const struct accel_state_part parts[] = {{ACCEL_F16, 0, 32}, {ACCEL_Q8_0, 0, 64}};
+    struct accel_plan_work work = {.size = sizeof(work),
+                                   .graph_count = 1,
+                                   .graphs = &b->sum.graph,
+                                   .symbols = symbols,
+                                   .parts = parts,
+                                   .part_count = 2,
+                                   .slots = 100,
+                                   .host_bytes = 1000,
+                                   .host_formula = "a table of the test",
+                                   .file_bytes = file_bytes};
+    accel_error_clear(&b->error);
+    return accel_plan_place(b->plan, &work, &b->error);
+}
+
+static const struct accel_plan_memory *row(const struct bench *b, uint32_t memory_class)
+{
+    for (uint32_t i = 0; i < accel_plan_memory_count(b->plan); i++)
+        if (accel_plan_memory_get(b->plan, i)->memory_class == memory_class)
+            return accel_plan_memory_get(b->plan, i);
+    return NULL;
+}
+
+static void assert_row(const struct bench *b, uint32_t memory_class, uint64_t lower, uint64_t bytes, const char *words)
+{
+    const struct accel_plan_memory *found = row(b, memory_class);
+    assert_non_null(found);
+    assert_int_equal(found->lower, lower);
+    assert_int_equal(found->bytes, bytes);
+    if (strstr(found->origin, words) == NULL)
+        fail_msg("%s: %s", found->name, found->origin);
+}
+
+static void test_settings(void **state)
+{
+    static const struct accel_given given = {"context", "64tok", "the test"};
+    struct bench *b = *state;
+    const struct accel_plan_setting *setting;
+    int64_t number;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, &given, 1), ACCEL_OK);
+    assert_string_equal(accel_plan_device(b->plan)->name, "scripted:one");
+    setting = accel_plan_setting_find(b->plan, "batch");
+    assert_string_equal(setting->value, "8");
+    assert_string_equal(setting->unit, "tok");
+    assert_int_equal(setting->origin, ACCEL_ORIGIN_PROFILE);
+    assert_string_equal(setting->because, "a test");
+    assert_non_null(strstr(setting->place, "base.yaml:3"));
+    assert_string_equal(setting->losers, "256 (built in)");
+    setting = accel_plan_setting_find(b->plan, "context");
+    assert_int_equal(setting->origin, ACCEL_ORIGIN_GIVEN);
+    assert_string_equal(setting->place, "the test");
+    assert_int_equal(accel_plan_setting_find(b->plan, "weights.load")->origin, ACCEL_ORIGIN_BUILTIN);
+    assert_int_equal(accel_plan_setting_number(b->plan, "context", &number, &b->error), ACCEL_OK);
+    assert_int_equal(number, 64);
+    assert_int_equal(accel_plan_setting_number(b->plan, "weights.load", &number, NULL), ACCEL_E_INVALID);
+    assert_null(accel_plan_setting_find(b->plan, "nothing"));
+    assert_null(accel_plan_setting_get(b->plan, accel_plan_setting_count(b->plan)));
+    assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_E_BUSY);
+}
+
+static void test_bad_requests(void **state)
+{
+    static const struct accel_given wrong = {"contxt", "64tok", "--set"}, half = {"context", NULL, "--set"};
+    struct bench *b = *state;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, &wrong, 1), ACCEL_E_NOT_FOUND);
+    assert_non_null(strstr(b->error.text, "did you mean \"context\"?"));
+    assert_null(b->plan);
+    assert_int_equal(create(b, NULL, &half, 1), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_create(b->context, NULL, &b->plan, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_setting_count(NULL), 0);
+    assert_null(accel_plan_device(NULL));
+}
+
+/* A name that no device has: the reasons of its driver are told, and no profile may put another device there. */
+static void test_device_choice(void **state)
+{
+    static const struct accel_given allow = {"fallback.device", "allow", "--set"};
+    struct bench *b = *state;
+    write_profile(b, "scripted.yaml", "accel-profile: 1\ndefaults: {fallback.device: allow}\n");
+    open_context(b, 0);
+    assert_int_equal(create(b, "scripted", NULL, 0), ACCEL_OK);
+    assert_int_equal(create(b, "scripted:two", NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_non_null(strstr(b->error.text, "there is no device scripted:two"));
+    assert_non_null(strstr(b->error.text, "the second one is locked (unlock it)"));
+    assert_null(b->plan);
+    assert_int_equal(create(b, "other", NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_null(strstr(b->error.text, "locked"));
+    assert_int_equal(create(b, "other", &allow, 1), ACCEL_OK);
+    assert_string_equal(accel_plan_device(b->plan)->name, "scripted:one");
+}
+
+static void test_no_device(void **state)
+{
+    struct bench *b = *state;
+    b->script.flags = ACCEL_DEVICE_TARGET;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_non_null(strstr(b->error.text, "there is no device; scripted"));
+}
+
+/* A profile that cannot be read is never passed over. */
+static void test_broken_profile(void **state)
+{
+    struct bench *b = *state;
+    write_profile(b, "scripted.yaml", "accel-profile: 1\ndefaults: {contxt: 1tok}\n");
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(b->error.text, "scripted.yaml:2:12: setting \"contxt\" is unknown"));
+}
+
+static void test_broken_base(void **state)
+{
+    struct bench *b = *state;
+    write_profile(b, "base.yaml", "accel-profile: 7\n");
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(b->error.text, "base.yaml:1:16: only version 1"));
+}
+
+static void test_threads(void **state)
+{
+    static const struct accel_given one = {"cpu.threads", "1", "--set"}, many = {"cpu.threads", "4096", "--set"};
+    const struct accel_given loose[] = {many, {"fallback.threads", "warn", "--set"}, {"cpu.pin", "false", "--set"}};
+    struct bench *b = *state;
+    const struct accel_plan_setting *setting;
+    uint32_t ranks;
+    int64_t number;
+    b->script.threads = 2;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_true(accel_plan_processor(b->plan, 0, &ranks) >= 0);
+    assert_true(ranks >= 1 && ranks <= 2);
+    assert_int_equal(accel_plan_processor(b->plan, ranks, &ranks), -1);
+    setting = accel_plan_setting_find(b->plan, "cpu.threads");
+    assert_int_equal(setting->origin, ACCEL_ORIGIN_MEASURED);
+    assert_true(*setting->because && *setting->place);
+    assert_string_equal(setting->losers, "auto (built in)");
+    assert_int_equal(accel_plan_setting_number(b->plan, "cpu.threads", &number, NULL), ACCEL_OK);
+    assert_int_equal(number, ranks);
+    assert_int_equal(create(b, NULL, &one, 1), ACCEL_OK);
+    accel_plan_processor(b->plan, 0, &ranks);
+    assert_int_equal(ranks, 1);
+    assert_int_equal(accel_plan_setting_find(b->plan, "cpu.threads")->origin, ACCEL_ORIGIN_GIVEN);
+    assert_int_equal(create(b, NULL, &many, 1), ACCEL_E_FALLBACK);
+    assert_non_null(strstr(b->error.remedy, "ask for at most"));
+    assert_int_equal(create(b, NULL, loose, 3), ACCEL_OK);
+    assert_int_equal(accel_plan_processor(b->plan, 0, &ranks), -1);
+    assert_non_null(strstr(accel_plan_setting_find(b->plan, "cpu.threads")->losers, "4096 (--set)"));
+}
+
+static void test_memory(void **state)
+{
+    struct bench *b = *state;
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    uint64_t sum = 0;
+    open_context(b, 1);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(accel_plan_fit(b->plan, &fit, NULL), ACCEL_E_INVALID);
+    assert_int_equal(place(b, 16), ACCEL_OK);
+    assert_int_equal(b->script.bucket, 8);
+    assert_row(b, ACCEL_MEMORY_MAPPED, 16, 16, "file: 1 weights");
+    assert_row(b, ACCEL_MEMORY_STATE, 100 * (64 + 68), 100 * (64 + 68), "2 parts x 100 slots, 132 bytes");
+    assert_row(b, ACCEL_MEMORY_ACTIVATION, 2 * 8 * 16, 2 * 8 * 16, "2 inputs and outputs of 1 graphs");
+    assert_row(b, ACCEL_MEMORY_SCRATCH, 110, 220, "estimated by driver scripted: first; second");
+    assert_row(b, ACCEL_MEMORY_PROGRAM, 0, 512, "the driver gives no estimate");
+    assert_non_null(strstr(row(b, ACCEL_MEMORY_HOST)->origin, "a table of the test"));
+    assert_int_equal(row(b, ACCEL_MEMORY_HOST)->lower, 1000);
+    assert_null(row(b, ACCEL_MEMORY_WEIGHTS));
+    for (uint32_t i = 0; i < accel_plan_memory_count(b->plan); i++)
+        sum += accel_plan_memory_get(b->plan, i)->bytes;
+    assert_int_equal(accel_plan_fit(b->plan, &fit, &b->error), ACCEL_OK);
+    assert_int_equal(fit.needed, sum);
+    assert_int_equal(fit.fits, 1);
+    assert_non_null(strstr(fit.budget_origin, "measured: "));
+    /* A source that does not map, and a driver without a container: the core copies. */
+    assert_int_equal(place(b, 0), ACCEL_OK);
+    assert_row(b, ACCEL_MEMORY_WEIGHTS, 16, 16, "1 weights in memory, 0 in the program");
+    assert_null(row(b, ACCEL_MEMORY_MAPPED));
+    assert_int_equal(accel_plan_node_count(b->plan), 1);
+}
+
+static void test_core_formula(void **state)
+{
+    struct bench *b = *state;
+    open_context(b, 0);
+    b->script.weights = ACCEL_BAKED;
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(place(b, 16), ACCEL_OK);
+    assert_row(b, ACCEL_MEMORY_WEIGHTS, 0, 16, "0 weights in memory, 1 in the program");
+    assert_null(row(b, ACCEL_MEMORY_SCRATCH));
+}
+
+static void test_budget(void **state)
+{
+    static const struct accel_given small = {"memory.budget", "1MiB", "--set"};
+    struct bench *b = *state;
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    static const uint64_t tokens = 8;
+    static const uint64_t *const symbols[] = {&tokens};
+    static const struct accel_state_part part = {ACCEL_F32, 0, 1024};
+    struct accel_plan_work work = {.size = sizeof(work),
+                                   .graph_count = 1,
+                                   .graphs = &b->sum.graph,
+                                   .symbols = symbols,
+                                   .parts = &part,
+                                   .part_count = 1,
+                                   .slots = 1024};
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, &small, 1), ACCEL_OK);
+    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_fit(b->plan, &fit, &b->error), ACCEL_OK);
+    assert_int_equal(fit.fits, 0);
+    assert_int_equal(fit.budget, 1u << 20);
+    assert_int_equal(fit.short_by, fit.needed - fit.budget);
+    assert_string_equal(fit.budget_origin, "memory.budget: --set");
+    work.slots = UINT64_MAX / 2;
+    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_LIMIT);
+}
+
+static void test_policies(void **state)
+{
+    static const struct accel_given allow = {"fallback.operator", "allow", "--set"};
+    struct bench *b = *state;
+    const struct accel_plan_node *node;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    b->script.answer = ACCEL_CLAIM_EMULATED;
+    assert_int_equal(place(b, 16), ACCEL_E_FALLBACK);
+    assert_non_null(strstr(b->error.text, "node \"add\" (add) would be emulated on scripted:one: the test says so"));
+    assert_non_null(strstr(b->error.remedy, "fallback.operator"));
+    node = accel_plan_node_get(b->plan, 0);
+    assert_int_equal(node->answer, ACCEL_CLAIM_EMULATED);
+    assert_string_equal(node->kernel, "add_f32");
+    assert_string_equal(node->op, "add");
+    assert_int_equal(accel_plan_memory_count(b->plan), 0);
+    b->script.answer = ACCEL_CLAIM_NO;
+    assert_int_equal(place(b, 16), ACCEL_E_REFUSED);
+    assert_non_null(strstr(b->error.text, "does not run on scripted:one: the test says so"));
+    b->script.answer = ACCEL_CLAIM_LIKELY;
+    assert_int_equal(place(b, 16), ACCEL_OK);
+    b->script.silent = 0;
+    assert_int_equal(place(b, 16), ACCEL_E_REFUSED);
+    assert_non_null(strstr(b->error.text, "the driver says nothing of it"));
+    b->script.silent = ACCEL_NO_VALUE;
+    b->script.answer = ACCEL_CLAIM_EMULATED;
+    assert_int_equal(create(b, NULL, &allow, 1), ACCEL_OK);
+    assert_int_equal(place(b, 16), ACCEL_OK);
+}
+
+static void test_bad_work(void **state)
+{
+    struct bench *b = *state;
+    uint64_t tokens = 9;
+    const uint64_t *symbols[] = {&tokens};
+    struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &b->sum.graph, .symbols = symbols};
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_INVALID);
+    assert_non_null(strstr(b->error.text, "symbol tokens is 9, allowed are 1 to 8"));
+    tokens = 8;
+    work.graph_count = 0;
+    assert_int_equal(accel_plan_place(b->plan, &work, NULL), ACCEL_E_INVALID);
+    work.graph_count = 1;
+    work.part_count = 1;
+    assert_int_equal(accel_plan_place(b->plan, &work, NULL), ACCEL_E_INVALID);
+    work.part_count = 0;
+    work.size = 8;
+    assert_true(accel_plan_place(b->plan, &work, NULL) < 0);
+    assert_int_equal(b->script.opened, 0);
+    assert_int_equal(accel_plan_place(NULL, &work, NULL), ACCEL_E_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_settings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_requests, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device_choice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_device, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_profile, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_base, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_policies, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_work, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

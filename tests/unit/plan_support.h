@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file A driver that answers as a test tells it, and the graph that tests of plans place on it. */
+#ifndef ACCEL_TESTS_UNIT_PLAN_SUPPORT_H
+#define ACCEL_TESTS_UNIT_PLAN_SUPPORT_H
+
+#include "tests/unit/device_support.h"
+
+/** What the driver says. Tests set it; the driver reads it through its instance, so that it is no hidden state. */
+struct scripted {
+    struct accel_driver_instance instance; /* first */
+    struct accel_driver_device device;
+    uint32_t answer; /* of the node `node`; of all others NATIVE */
+    uint32_t node;
+    uint32_t silent;  /* node that is passed over, or ACCEL_NO_VALUE */
+    uint32_t weights; /* ACCEL_RESIDENT ... */
+    uint32_t flags;   /* of the device */
+    uint32_t threads; /* of its limits */
+    uint32_t opened;
+    uint64_t bucket; /* first one that claim was given */
+};
+
+/** Makes the driver that follows `script`; one at a time. */
+const struct accel_driver *scripted_driver(struct scripted *script, uint32_t with_estimate);
+
+#endif
