@@ -22,11 +22,14 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     struct accel_driver_buffer *handle = NULL;
     int32_t code = table->buffer_create(device->handle, buffer->bytes, heap, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_buffer(handle, device->driver, error);
     if (code != ACCEL_OK)
         return code;
-    buffer->handle = handle;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
+        buffer->handle = handle;
+    code = accel_take_buffer(handle, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
     if (!ACCEL_CAN(handle->table, map))
         return ACCEL_OK;
     /* A buffer that the host cannot see is a buffer all the same. */

@@ -136,11 +136,14 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
     int32_t code =
         owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
     code = accel_take_handle(code, handle, device->driver, "open", error);
-    if (code == ACCEL_OK)
-        code = accel_take_device(handle, device->driver, error);
     if (code != ACCEL_OK)
         return code;
-    device->handle = handle;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, close))
+        device->handle = handle;
+    code = accel_take_device(handle, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
     device->has_queues = ACCEL_CAN(handle->table, queue_create);
     return ACCEL_OK;
 }

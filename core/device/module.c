@@ -78,11 +78,12 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     int32_t code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source,
                                                   NULL, accel_task_bridge_init(&bridge, task), &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "compile", error);
-    if (code == ACCEL_OK)
-        code = accel_take_module(handle, device->driver, error);
-    if (code == ACCEL_OK)
+    if (code != ACCEL_OK)
+        return code;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
         module->handle = handle;
-    return code;
+    return accel_take_module(handle, device->driver, error);
 }
 
 static int32_t build(struct accel_module *module, const struct accel_compile_options *options,

@@ -60,11 +60,12 @@ static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *
         return code;
     code = device->handle->table->queue_create(device->handle, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "queue_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_queue(handle, device->driver, error);
-    if (code == ACCEL_OK)
+    if (code != ACCEL_OK)
+        return code;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
         queue->handle = handle;
-    return code;
+    return accel_take_queue(handle, device->driver, error);
 }
 
 static int32_t check_options(const struct accel_queue_options *given, struct accel_queue_options *options,

@@ -190,14 +190,14 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
     accel_host_services_init(&owner->host, driver->name, &context->memory, &context->log);
     code = driver->attach(&owner->host.table, minor, &instance, error);
     code = accel_take_handle(code, instance, driver->name, "attach", error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        /* What can be detached is ours even when the rest of its table is refused. */
+        if (ACCEL_CAN(instance->table, detach))
+            owner->instance = instance;
         code = accel_take_instance(instance, driver->name, error);
-    if (code != ACCEL_OK) {
-        context->attached.count--;
-        return code;
     }
-    owner->instance = instance;
-    code = enumerate(context, owner, error);
+    if (code == ACCEL_OK)
+        code = enumerate(context, owner, error);
     if (code != ACCEL_OK) {
         drop_devices(context, owner);
         detach(context, owner);

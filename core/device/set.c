@@ -136,11 +136,14 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
     }
     code = module->table->set_create(module, &description, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "set_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_set(handle, !device->has_queues, device->driver, error);
     if (code != ACCEL_OK)
         return code;
-    set->handle = handle;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
+        set->handle = handle;
+    code = accel_take_set(handle, !device->has_queues, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
     set->run = device->has_queues ? NULL : handle->table->run;
     return ACCEL_OK;
 }

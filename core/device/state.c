@@ -79,11 +79,12 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
     int32_t code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots,
                                                        &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "state_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_state(handle, device->driver, error);
-    if (code == ACCEL_OK)
+    if (code != ACCEL_OK)
+        return code;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
         state->handle = handle;
-    return code;
+    return accel_take_state(handle, device->driver, error);
 }
 
 int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts, uint32_t part_count,

@@ -203,8 +203,8 @@ static int32_t device_compile(struct accel_driver_device *base, const struct acc
     return ACCEL_OK;
 }
 
-static const struct accel_device_table device_table = {
-    .size = sizeof(device_table), .close = device_close, .claim = device_claim, .compile = device_compile};
+const struct accel_device_table direct_device_table = {
+    .size = sizeof(direct_device_table), .close = device_close, .claim = device_claim, .compile = device_compile};
 
 /* ---- instance ---- */
 
@@ -270,7 +270,8 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     if (code != ACCEL_OK)
         return code;
     device = memory;
-    *device = (struct device){.base = {&device_table}, .host = instance->host};
+    *device = (struct device){.base = {direct.device_table != NULL ? direct.device_table : &direct_device_table},
+                              .host = instance->host};
     *out_device = &device->base;
     return ACCEL_OK;
 }

@@ -26,7 +26,8 @@ struct direct_control {
     uint32_t noop;                          /* 1: run does nothing */
     const struct accel_facts *const *facts; /* what enumerate gives, NULL: one device "d0" */
     uint32_t fact_count;
-    uint32_t alive; /* handles that were made and not freed */
+    const struct accel_device_table *device_table; /* of devices, NULL: direct_device_table */
+    uint32_t alive;                                /* handles that were made and not freed */
     uint32_t runs;
     void *scratch;      /* of the last set */
     const void *weight; /* address of the last set's weight */
@@ -38,6 +39,7 @@ struct direct_control {
 
 extern struct direct_control direct;
 extern const struct accel_driver direct_driver;
+extern const struct accel_device_table direct_device_table;
 
 /** All defaults. */
 void direct_reset(void);

@@ -121,3 +121,6 @@ tests_unit_device_queue_LDADD = $(core_test_libs)
 unit_tests += tests/unit/plan_place
 tests_unit_plan_place_SOURCES = %D%/plan_place.c %D%/plan_support.c %D%/plan_support.h %D%/device_support.h
 tests_unit_plan_place_LDADD = $(core_test_libs)
+unit_tests += tests/unit/device_minors
+tests_unit_device_minors_SOURCES = %D%/device_minors.c $(device_support)
+tests_unit_device_minors_LDADD = $(core_test_libs)
