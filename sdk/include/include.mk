@@ -15,3 +15,4 @@ accelinclude_HEADERS += \
 	%D%/accel/plan.h \
 	%D%/accel/run.h \
 	%D%/accel/types.h
+EXTRA_DIST += %D%/accel/README.md

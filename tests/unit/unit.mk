@@ -124,3 +124,6 @@ tests_unit_plan_place_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_minors
 tests_unit_device_minors_SOURCES = %D%/device_minors.c $(device_support)
 tests_unit_device_minors_LDADD = $(core_test_libs)
+unit_tests += tests/unit/device_registry
+tests_unit_device_registry_SOURCES = %D%/device_registry.c $(device_support)
+tests_unit_device_registry_LDADD = $(core_test_libs)

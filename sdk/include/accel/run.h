@@ -88,7 +88,9 @@ struct accel_bind {
 };
 
 /** Binds a program (index of its graph) to memory for steps of up to `symbols` on `queue`. Every input, output and
- * state of the graph needs a bind; sizes are checked here. `weights` is NULL where the graph has none. */
+ * state of the graph needs a bind; sizes are checked here, and that no output lies over another value. `weights` is
+ * NULL where the graph has none. Sets of a queue share one block of scratch; a set that needs more than those before it
+ * makes a new one, and the old block goes with its last set: make the largest set first. */
 ACCEL_API int32_t accel_set_create(struct accel_module *module, uint32_t program, struct accel_queue *queue,
                                    const uint64_t *symbols, const struct accel_bind *binds, uint32_t bind_count,
                                    struct accel_weights *weights, struct accel_set **out_set,
@@ -136,7 +138,9 @@ ACCEL_API int32_t accel_queue_wait(struct accel_queue *queue, uint64_t value, ui
 /** The highest value reached without failure. */
 ACCEL_API int32_t accel_queue_completed(struct accel_queue *queue, uint64_t *out_value,
                                         struct accel_error *error) ACCEL_NOEXCEPT;
-/** Asks what is in flight to stop. Any thread. */
+/** Asks the queue to stop: steps in flight where the driver can, and whatever has not begun. That fails with
+ *  ACCEL_E_CANCELLED, until accel_queue_reset; a cancel that falls between two steps is therefore not lost. Any thread.
+ */
 ACCEL_API int32_t accel_queue_cancel(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Ends a failure, so that the queue takes work again. */
 ACCEL_API int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
