@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frequencies of rotary positions: pair i turns by position * frequency[i]. All scalings in use are a choice of
+ * frequencies (and of the attention factor, which the configuration holds).
+ */
+#ifndef ACCEL_SDK_MODEL_FAMILY_ROPE_H
+#define ACCEL_SDK_MODEL_FAMILY_ROPE_H
+
+#include "sdk/model/format/config.h"
+
+/**
+ * Fills rope->dims / 2 frequencies, computed in double. `length` counts the tokens of the sequence with the step that
+ * they are for; only ACCEL_ROPE_DYNAMIC looks at it. `divisors` (dims / 2, or NULL) divide the result.
+ *
+ * ACCEL_ROPE_DYNAMIC: up to original_context tokens the frequencies are the plain ones; past it they are those of a
+ * base that grows with the length. Keys that are cached keep the frequencies of the step that wrote them, as in the
+ * reference implementation; so one pass over a long text and the same text token by token differ past original_context.
+ */
+void rope_frequencies(const struct accel_rope_config *rope, uint64_t length, const float *divisors, float *out);
+
+#endif

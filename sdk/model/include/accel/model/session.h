@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A model and a session that runs it: plan first, then load, then feed tokens and read logits.
+ *
+ * A model is what a file says; it may be used by many sessions and threads, and outlives them. A session is one
+ * sequence on one device: tokens in, logits out, keys and values cached. It belongs to one thread at a time, except
+ * accel_session_cancel, which any thread and any signal handler may call.
+ */
+#ifndef ACCEL_MODEL_SESSION_H
+#define ACCEL_MODEL_SESSION_H
+
+#include <accel/context.h>
+#include <accel/model/file.h>
+#include <accel/plan.h>
+
+ACCEL_BEGIN_C
+
+/* ---- model ---- */
+
+struct accel_model;
+
+/** What a decoder is. Open. Strings live as long as the model. */
+struct accel_model_facts {
+    uint32_t size;
+    uint32_t layers;
+    const char *architecture;
+    const char *types; /**< types of its matrices, the most frequent first: "Q4_0, Q6_K" */
+    uint32_t hidden;
+    uint32_t ffn;
+    uint32_t heads;
+    uint32_t kv_heads;
+    uint32_t head_size;
+    uint32_t vocabulary;
+    uint32_t context;      /**< longest sequence it was made for, in tokens */
+    uint32_t tied;         /**< 1: the output matrix is the embedding */
+    uint64_t parameters;   /**< elements of all tensors */
+    uint64_t weight_bytes; /**< of all tensors, as they lie in the file */
+    int64_t bos;           /**< token that begins a text, or -1 */
+    const uint32_t *eos;   /**< tokens that end one */
+    uint32_t eos_count;
+    uint32_t zero;
+};
+
+/** Opens a GGUF file, a safetensors file beside its config.json, or a folder. Reads configuration and tensor list,
+ * checks both against each other, and touches no weights. `options` may be NULL. */
+ACCEL_API int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
+                                   struct accel_model **out_model, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Closes a model after its sessions. NULL is allowed. */
+ACCEL_API void accel_model_close(struct accel_model *model) ACCEL_NOEXCEPT;
+/** Its file; it lives as long as the model. */
+ACCEL_API const struct accel_model_file *accel_model_file_of(const struct accel_model *model) ACCEL_NOEXCEPT;
+/** Its facts; they live as long as the model. */
+ACCEL_API const struct accel_model_facts *accel_model_facts_of(const struct accel_model *model) ACCEL_NOEXCEPT;
+
+/* ---- session ---- */
+
+struct accel_session;
+
+#define ACCEL_SESSION_STAGES 1u /**< flag: every named stage of a step can be read; nothing is fused over one */
+
+/** How to make a session. Open. */
+struct accel_session_options {
+    uint32_t size;
+    uint32_t flags;
+    const char *device;              /**< name of a device or driver, or NULL: the best one */
+    const struct accel_given *given; /**< settings, the strongest layer */
+    uint32_t given_count;
+    uint32_t outputs; /**< rows of logits that one step can give; 0: 1 */
+};
+
+/** Plans a session: chooses the device, resolves settings, builds the graph, asks the driver, adds up memory. Loads
+ *  nothing. The context has discovered and outlives the session. */
+ACCEL_API int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
+                                       const struct accel_session_options *options, struct accel_session **out_session,
+                                       struct accel_error *error) ACCEL_NOEXCEPT;
+/** Frees a session. NULL is allowed. */
+ACCEL_API void accel_session_free(struct accel_session *session) ACCEL_NOEXCEPT;
+/** The plan; it lives as long as the session. */
+ACCEL_API const struct accel_plan *accel_session_plan(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** The graph of a step; it lives as long as the session. */
+ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_session *session) ACCEL_NOEXCEPT;
+
+/** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget. */
+ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Most tokens that the caches hold. */
+ACCEL_API uint64_t accel_session_context(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** Tokens in the caches now. */
+ACCEL_API uint64_t accel_session_length(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** Most tokens of one step; longer feeds are cut into steps of so many. */
+ACCEL_API uint64_t accel_session_batch(const struct accel_session *session) ACCEL_NOEXCEPT;
+
+/** Feeds tokens and answers the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_LIMIT when
+ * the caches cannot hold them, ACCEL_E_INVALID for an id outside of the vocabulary, ACCEL_E_CANCELLED between two
+ * steps; steps that were done before a failure stay. */
+ACCEL_API int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
+                                     const float **out_logits, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Takes the logits [vocabulary] after token `index` of the tokens fed. Not ACCEL_OK ends the feed with that code. */
+typedef int32_t(ACCEL_CALL *accel_logits_function)(void *data, uint64_t index, const float *logits);
+
+/** Feeds tokens and hands out the logits after every one; steps have at most `outputs` of the options. */
+ACCEL_API int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
+                                      accel_logits_function function, void *data,
+                                      struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Forgets all tokens past the first `length`. */
+ACCEL_API int32_t accel_session_truncate(struct accel_session *session, uint64_t length,
+                                         struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Asks the feed in progress to end with ACCEL_E_CANCELLED, or the next one when none is. Any thread. */
+ACCEL_API void accel_session_cancel(struct accel_session *session) ACCEL_NOEXCEPT;
+
+/** One stage of the last step. Open. */
+struct accel_stage {
+    uint32_t size;
+    uint32_t zero;
+    const char *name;    /**< "layers.0.attention" */
+    const float *values; /**< [rows, width] */
+    uint64_t rows;
+    uint64_t width;
+};
+
+/** Stages of a session made with ACCEL_SESSION_STAGES, in the order of the graph, the logits last; 0 without. */
+ACCEL_API uint32_t accel_session_stage_count(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** Stage `index` of the last step, valid until the next one. */
+ACCEL_API int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
+                                      struct accel_stage *out_stage, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Bytes of the weights' mappings that are resident now (0 where nothing is mapped). */
+ACCEL_API uint64_t accel_session_resident(const struct accel_session *session) ACCEL_NOEXCEPT;
+
+ACCEL_END_C
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the session room: the model, the session, and what its files ask of each other. */
+#ifndef ACCEL_SDK_MODEL_SESSION_INTERNAL_H
+#define ACCEL_SDK_MODEL_SESSION_INTERNAL_H
+
+#include <accel/accel.h>
+#include <accel/model/session.h>
+#include <stdatomic.h>
+
+#include "sdk/model/family/family.h"
+#include "sdk/model/format/config.h"
+
+struct accel_model {
+    struct accel_model_file *file;
+    struct accel_decoder_config config;
+    const struct model_family *family;
+    struct accel_model_facts facts;
+    char types[64];
+};
+
+/* Weights of a file as a driver asks for them. */
+struct file_source {
+    struct accel_source base;
+    const struct accel_model_file *file;
+    uint32_t copy; /* 1: nothing is used where it is mapped */
+    uint32_t zero;
+};
+
+void file_source_init(struct file_source *source, const struct accel_model_file *file, uint32_t copy);
+
+/* An input or output of the graph: a buffer of the device and the bytes that the host sees of it, which are the buffer
+ * itself where the device's memory is the host's, else a copy that steps move. */
+struct slot {
+    struct accel_buffer *buffer;
+    void *bytes;
+    uint64_t size;
+    uint32_t value;
+    uint32_t copied; /* 1: `bytes` is a copy of its own */
+    uint32_t is_output;
+    uint32_t zero;
+};
+
+/* Places of the inputs in session.slots; outputs follow. */
+enum {
+    SLOT_IDS,
+    SLOT_POSITION,
+    SLOT_SLOT,
+    SLOT_TABLE,
+    SLOT_FIRST,
+    SLOT_LENGTH,
+    SLOT_ROWS,
+    SLOT_FREQUENCY,
+    SLOT_INPUTS
+};
+
+struct accel_session {
+    struct accel_context *context;
+    const struct accel_model *model;
+    struct accel_plan *plan;
+    struct step_options options;
+    struct step_graph step;
+    struct accel_state_part *parts; /* 2 * layers */
+    struct file_source source;
+
+    struct accel_device *device;
+    struct accel_module *module;
+    struct accel_weights *weights;
+    struct accel_queue *queue;
+    struct accel_state *state;
+    struct slot *slots;
+    uint32_t slot_count;
+    uint32_t logits_slot;
+    struct accel_set *many;              /* up to batch tokens */
+    struct accel_set *one;               /* one token; NULL where batch is 1 */
+    struct accel_work *work;             /* moves of copied slots around a run */
+    const struct accel_work **work_list; /* NULL where no slot is copied */
+
+    uint64_t length;      /* tokens cached */
+    uint64_t last_tokens; /* of the last step */
+    uint64_t last_outputs;
+    atomic_uint cancelled;
+};
+
+/* Settings of the plan as step options. */
+int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error);
+
+/* Makes the graph's buffers and finds the places of its outputs. */
+int32_t session_slots_create(struct accel_session *session, struct accel_error *error);
+void session_slots_free(struct accel_session *session);
+/* Binds slots and state to the values of the graph, for steps of up to `tokens` tokens and `outputs` rows. */
+int32_t session_set_create(struct accel_session *session, uint64_t tokens, uint64_t outputs, struct accel_set **out_set,
+                           struct accel_error *error);
+
+/* Runs one step over tokens that are in the caches from `session->length` on afterwards. */
+int32_t session_step(struct accel_session *session, const int32_t *ids, uint64_t tokens, uint64_t outputs,
+                     struct accel_error *error);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model: file, configuration and family, held against each other. */
+#include "sdk/model/session/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Types of the matrices, the most frequent first, as text. */
+static void name_types(struct accel_model *model)
+{
+    struct {
+        const char *name;
+        uint64_t count;
+    } seen[8] = {{0}};
+    uint32_t types = 0;
+    size_t used = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(model->file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(model->file, i);
+        uint32_t t = 0;
+
+        if (tensor->rank < 2)
+            continue;
+        while (t < types && strcmp(seen[t].name, tensor->type_name) != 0)
+            t++;
+        if (t == types && types < 8)
+            seen[types++].name = tensor->type_name;
+        if (t < types)
+            seen[t].count++;
+    }
+    while (types > 0) {
+        uint32_t best = 0;
+        int count;
+
+        for (uint32_t t = 1; t < types; t++)
+            best = seen[t].count > seen[best].count ? t : best;
+        count =
+            snprintf(model->types + used, sizeof model->types - used, "%s%s", used == 0 ? "" : ", ", seen[best].name);
+        used += count > 0 && (size_t)count < sizeof model->types - used ? (size_t)count : 0;
+        seen[best] = seen[--types];
+    }
+}
+
+static void fill_facts(struct accel_model *model)
+{
+    const struct accel_decoder_config *c = &model->config;
+
+    name_types(model);
+    model->facts = (struct accel_model_facts){.size = sizeof model->facts,
+                                              .layers = c->layers,
+                                              .architecture = c->architecture,
+                                              .types = model->types,
+                                              .hidden = c->hidden,
+                                              .ffn = c->ffn,
+                                              .heads = c->heads,
+                                              .kv_heads = c->kv_heads,
+                                              .head_size = c->head_size,
+                                              .vocabulary = c->vocabulary,
+                                              .context = c->context,
+                                              .tied = c->tied,
+                                              .bos = c->bos,
+                                              .eos = c->eos,
+                                              .eos_count = c->eos_count};
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(model->file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(model->file, i);
+        uint64_t elements = 1;
+
+        for (uint32_t d = 0; d < tensor->rank; d++)
+            elements *= tensor->dims[d];
+        model->facts.parameters += elements;
+        model->facts.weight_bytes += tensor->bytes;
+    }
+}
+
+int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
+                         struct accel_model **out_model, struct accel_error *error)
+{
+    struct accel_model *model = calloc(1, sizeof *model);
+    int32_t code;
+
+    *out_model = NULL;
+    if (model == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
+    code = accel_model_file_open(path, options, &model->file, error);
+    if (code == ACCEL_OK)
+        code = accel_decoder_config_read(model->file, &model->config, error);
+    if (code == ACCEL_OK)
+        code = model_family_find(path, model->config.architecture, &model->family, error);
+    if (code == ACCEL_OK)
+        code = model->family->check(model->family, model->file, &model->config, error);
+    if (code != ACCEL_OK) {
+        accel_model_close(model);
+        return code;
+    }
+    fill_facts(model);
+    *out_model = model;
+    return ACCEL_OK;
+}
+
+void accel_model_close(struct accel_model *model)
+{
+    if (model == NULL)
+        return;
+    accel_decoder_config_free(&model->config);
+    accel_model_file_close(model->file);
+    free(model);
+}
+
+const struct accel_model_file *accel_model_file_of(const struct accel_model *model)
+{
+    return model->file;
+}
+
+const struct accel_model_facts *accel_model_facts_of(const struct accel_model *model)
+{
+    return &model->facts;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a session: facts of the model in, settings out, graph, placement. */
+#include "sdk/model/session/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Facts of the model that rules of profiles may ask for. */
+enum { FACTS = 9, FACT_TEXT = 32 };
+
+struct facts {
+    struct accel_given rows[FACTS];
+    char texts[FACTS][FACT_TEXT];
+    uint32_t count;
+};
+
+static void add_fact(struct facts *facts, const char *key, uint64_t value, const char *origin)
+{
+    snprintf(facts->texts[facts->count], FACT_TEXT, "%" PRIu64, value);
+    facts->rows[facts->count] = (struct accel_given){key, facts->texts[facts->count], origin};
+    facts->count++;
+}
+
+static void model_facts(const struct accel_model *model, struct facts *facts)
+{
+    const char *path = accel_model_file_path(model->file);
+    const struct accel_model_facts *f = &model->facts;
+
+    facts->count = 0;
+    facts->rows[facts->count++] = (struct accel_given){"model.family", f->architecture, path};
+    add_fact(facts, "model.layers", f->layers, path);
+    add_fact(facts, "model.hidden", f->hidden, path);
+    add_fact(facts, "model.heads", f->heads, path);
+    add_fact(facts, "model.kv_heads", f->kv_heads, path);
+    add_fact(facts, "model.vocabulary", f->vocabulary, path);
+    add_fact(facts, "model.context", f->context, path);
+    add_fact(facts, "model.parameters", f->parameters, path);
+    add_fact(facts, "model.weight_bytes", f->weight_bytes, path);
+}
+
+static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32_t *out_type, struct accel_error *error)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    *out_type = ACCEL_F16;
+    if (setting == NULL)
+        return accel_error_set(error, ACCEL_E_INTERNAL, "the profiles have no setting %s", key);
+    if (strcmp(setting->value, "f32") == 0)
+        *out_type = ACCEL_F32;
+    else if (strcmp(setting->value, "f16") != 0 && strcmp(setting->value, "auto") != 0)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s has no implementation here", setting->place, key,
+                               setting->value);
+    return ACCEL_OK;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A context of 0 tokens means the model's own. */
+int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error)
+{
+    struct step_options *options = &session->options;
+    const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
+    const struct accel_plan_setting *load = accel_plan_setting_find(session->plan, "weights.load");
+    uint64_t longest = session->model->facts.context;
+    int64_t context = 0, batch = 0;
+    int32_t code = accel_plan_setting_number(session->plan, "context", &context, error);
+
+    if (code == ACCEL_OK)
+        code = accel_plan_setting_number(session->plan, "batch", &batch, error);
+    if (code == ACCEL_OK)
+        code = cache_type(session->plan, "kv.type.k", &options->k_type, error);
+    if (code == ACCEL_OK)
+        code = cache_type(session->plan, "kv.type.v", &options->v_type, error);
+    if (code != ACCEL_OK)
+        return code;
+    options->slots = context <= 0 ? longest : smaller((uint64_t)context, longest);
+    options->batch = smaller(batch <= 0 ? 1 : (uint64_t)batch, options->slots);
+    options->outputs = smaller(outputs == 0 ? 1 : outputs, options->batch);
+    options->stages = stages;
+    options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
+    file_source_init(&session->source, session->model->file, load != NULL && strcmp(load->value, "read") == 0);
+    return ACCEL_OK;
+}
+
+static int32_t make_parts(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_decoder_config *c = &session->model->config;
+
+    session->parts = calloc(c->layers, 2 * sizeof *session->parts);
+    if (session->parts == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the parts of %u layers", c->layers);
+    for (uint32_t layer = 0; layer < c->layers; layer++) {
+        session->parts[2 * layer] =
+            (struct accel_state_part){.type = session->options.k_type, .row = (uint64_t)c->kv_heads * c->head_size};
+        session->parts[2 * layer + 1] =
+            (struct accel_state_part){.type = session->options.v_type, .row = (uint64_t)c->kv_heads * c->value_size};
+    }
+    return ACCEL_OK;
+}
+
+static int32_t place(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_graph *graphs[] = {session->step.graph};
+    uint64_t symbols[] = {session->options.batch, session->options.outputs};
+    const uint64_t *highest[] = {symbols};
+    struct accel_plan_work work = {
+        .size = sizeof work,
+        .graph_count = 1,
+        .graphs = graphs,
+        .symbols = highest,
+        .parts = session->parts,
+        .part_count = 2 * session->model->config.layers,
+        .slots = session->options.slots,
+        .host_formula = "tables and tokenizer are not counted",
+        .file_bytes = session->source.copy ? 0 : session->step.weight_bytes,
+    };
+
+    return accel_plan_place(session->plan, &work, error);
+}
+
+int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
+                             const struct accel_session_options *options, struct accel_session **out_session,
+                             struct accel_error *error)
+{
+    struct accel_plan_request request = {.size = sizeof request};
+    uint32_t stages = options != NULL && (options->flags & ACCEL_SESSION_STAGES) != 0;
+    struct accel_session *session = calloc(1, sizeof *session);
+    struct facts facts;
+    int32_t code;
+
+    *out_session = NULL;
+    if (session == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a session");
+    session->context = context;
+    session->model = model;
+    model_facts(model, &facts);
+    request.model = facts.rows;
+    request.model_count = facts.count;
+    if (options != NULL) {
+        request.device = options->device;
+        request.given = options->given;
+        request.given_count = options->given_count;
+    }
+    code = accel_plan_create(context, &request, &session->plan, error);
+    if (code == ACCEL_OK)
+        code = session_settings(session, options == NULL ? 1 : options->outputs, stages, error);
+    if (code == ACCEL_OK)
+        code = make_parts(session, error);
+    if (code == ACCEL_OK)
+        code =
+            model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
+    if (code == ACCEL_OK)
+        code = place(session, error);
+    if (code != ACCEL_OK) {
+        accel_session_free(session);
+        return code;
+    }
+    *out_session = session;
+    return ACCEL_OK;
+}

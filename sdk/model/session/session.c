@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session's life: load, and free in any state. */
+#define _GNU_SOURCE
+#include "sdk/model/session/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PROCESSORS = 1024 };
+
+static int32_t make_queue(struct accel_session *session, struct accel_error *error)
+{
+    struct accel_queue_options options = {.size = sizeof options};
+    int32_t *processors;
+    uint32_t ranks = 1;
+    int32_t code;
+
+    accel_plan_processor(session->plan, 0, &ranks);
+    if (ranks == 0 || ranks > PROCESSORS)
+        return accel_error_set(error, ACCEL_E_LIMIT, "a plan with %u threads", ranks);
+    processors = malloc(ranks * sizeof *processors);
+    if (processors == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u threads", ranks);
+    for (uint32_t r = 0; r < ranks; r++)
+        processors[r] = accel_plan_processor(session->plan, r, &ranks);
+    options.threads = ranks;
+    options.processors = processors;
+    options.pin_caller = 0;
+    code = accel_queue_create(session->device, &options, &session->queue, error);
+    free(processors);
+    return code;
+}
+
+static int32_t refuse_short(const struct accel_session *session, struct accel_error *error)
+{
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    int32_t code = accel_plan_fit(session->plan, &fit, error);
+
+    if (code != ACCEL_OK || fit.fits)
+        return code;
+    if (error != NULL && error->code == ACCEL_OK) {
+        error->asked = fit.needed;
+        error->free = fit.budget;
+    }
+    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %llu bytes, %llu more than the budget of %llu (%s)",
+                    (unsigned long long)fit.needed, (unsigned long long)fit.short_by, (unsigned long long)fit.budget,
+                    fit.budget_origin);
+    accel_error_remedy(error, "a shorter context (--set context), or a smaller type of the caches (--set kv.type.k)");
+    return ACCEL_E_MEMORY;
+}
+
+static int32_t make_sets(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code = session_set_create(session, session->options.batch, session->options.outputs, &session->many, error);
+
+    if (code != ACCEL_OK || session->options.batch == 1)
+        return code;
+    return session_set_create(session, 1, 1, &session->one, error);
+}
+
+/* Options of the driver that were given, such as cpu.isa, are handed to it when the device is opened. */
+static int32_t open_device(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_device_info *info = accel_plan_device(session->plan);
+
+    if (info == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the plan has no device of this machine");
+    return accel_device_open(session->context, info->name, NULL, 0, &session->device, error);
+}
+
+int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_graph *graphs[] = {session->step.graph};
+    int32_t code = refuse_short(session, error);
+
+    if (code == ACCEL_OK)
+        code = open_device(session, error);
+    if (code == ACCEL_OK)
+        code =
+            accel_module_create(session->device, graphs, 1, NULL, &session->source.base, NULL, &session->module, error);
+    if (code == ACCEL_OK)
+        code = accel_weights_create(session->module, &session->source.base, NULL, &session->weights, error);
+    if (code == ACCEL_OK)
+        code = accel_state_create(session->device, session->parts, 2 * session->model->config.layers,
+                                  session->options.slots, &session->state, error);
+    if (code == ACCEL_OK)
+        code = make_queue(session, error);
+    if (code == ACCEL_OK)
+        code = session_slots_create(session, error);
+    if (code == ACCEL_OK)
+        code = make_sets(session, error);
+    return code;
+}
+
+void accel_session_free(struct accel_session *session)
+{
+    if (session == NULL)
+        return;
+    accel_set_free(session->one);
+    accel_set_free(session->many);
+    session_slots_free(session);
+    accel_queue_free(session->queue);
+    accel_state_free(session->state);
+    accel_weights_free(session->weights);
+    accel_module_free(session->module);
+    accel_device_free(session->device);
+    accel_plan_free(session->plan);
+    step_graph_free(&session->step);
+    free(session->parts);
+    free(session);
+}
+
+const struct accel_plan *accel_session_plan(const struct accel_session *session)
+{
+    return session->plan;
+}
+
+const struct accel_graph *accel_session_graph(const struct accel_session *session)
+{
+    return session->step.graph;
+}
+
+uint64_t accel_session_context(const struct accel_session *session)
+{
+    return session->options.slots;
+}
+
+uint64_t accel_session_length(const struct accel_session *session)
+{
+    return session->length;
+}
+
+uint64_t accel_session_batch(const struct accel_session *session)
+{
+    return session->options.batch;
+}
+
+void accel_session_cancel(struct accel_session *session)
+{
+    atomic_store(&session->cancelled, 1);
+}
+
+static uint64_t resident_pages(const struct accel_model_mapping *mapping, uint64_t page)
+{
+    unsigned char seen[4096];
+    const char *address = (const char *)((uintptr_t)mapping->address & ~(uintptr_t)(page - 1));
+    uint64_t pages = ((uint64_t)((const char *)mapping->address - address) + mapping->bytes + page - 1) / page;
+    uint64_t resident = 0;
+
+    for (uint64_t at = 0; at < pages; at += sizeof seen) {
+        uint64_t count = pages - at < sizeof seen ? pages - at : sizeof seen;
+
+        if (mincore((void *)(uintptr_t)(address + at * page), count * page, seen) != 0)
+            return resident;
+        for (uint64_t i = 0; i < count; i++)
+            resident += seen[i] & 1u;
+    }
+    return resident;
+}
+
+uint64_t accel_session_resident(const struct accel_session *session)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct accel_model_mapping mapping;
+    uint64_t pages = 0;
+
+    for (uint32_t i = 0; accel_model_file_mapping(session->model->file, i, &mapping, NULL) == ACCEL_OK; i++)
+        pages += resident_pages(&mapping, page);
+    return session->source.copy ? 0 : pages * page;
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+accelmodelinclude_HEADERS += sdk/model/include/accel/model/session.h
+
+libaccel_model_core_la_SOURCES += \
+	%D%/internal.h \
+	%D%/model.c \
+	%D%/plan.c \
+	%D%/session.c \
+	%D%/slots.c \
+	%D%/source.c \
+	%D%/step.c
