@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small models of every relative of the family, held against the reference: every stage in one pass, every stage token
+ * by token, and greedy text. What is not in the tree is skipped by name.
+ */
+#include "session_support.h"
+
+static const char *const fixtures[] = {"llama-gqa",         "llama-mha",       "llama-bias",     "llama-f16",
+                                       "llama-bf16",        "llama-sharded",   "llama-wide",     "llama-rope-linear",
+                                       "llama-rope-llama3", "llama-rope-yarn", "mistral-window", "qwen2-base",
+                                       "qwen2-tied",        "qwen3-base"};
+static const char *const cases[] = {"single", "one", "batch"};
+
+struct fixture {
+    const char *name;
+    struct accel_context *context;
+    struct accel_model *model;
+    struct accel_model_file *inputs;
+    struct accel_model_file *expected;
+    json_t *facts;
+    double tolerance;
+};
+
+static void open_fixture(struct fixture *fixture, const char *name)
+{
+    struct accel_error error = {0};
+    char folder[PATH_BYTES];
+    char path[PATH_BYTES + 32];
+
+    fixture->name = name;
+    if (!fixture_path(name, folder)) {
+        print_message("skipped: fixture %s is not here\n", name);
+        skip();
+    }
+    fixture->context = make_context();
+    OK(accel_model_open(folder, NULL, &fixture->model, &error));
+    snprintf(path, sizeof path, "%s/inputs.safetensors", folder);
+    OK(accel_model_file_open(path, NULL, &fixture->inputs, &error));
+    snprintf(path, sizeof path, "%s/expected.safetensors", folder);
+    OK(accel_model_file_open(path, NULL, &fixture->expected, &error));
+    snprintf(path, sizeof path, "%s/fixture.json", folder);
+    fixture->facts = json_load_file(path, 0, NULL);
+    assert_non_null(fixture->facts);
+    fixture->tolerance = json_real_value(json_object_get(json_object_get(fixture->facts, "tolerance"), "float32"));
+    assert_true(fixture->tolerance > 0);
+}
+
+static void close_fixture(struct fixture *fixture)
+{
+    json_decref(fixture->facts);
+    accel_model_file_close(fixture->inputs);
+    accel_model_file_close(fixture->expected);
+    close_all(NULL, fixture->model, fixture->context);
+}
+
+/* Row `row` of the ids of a case. */
+static int32_t *read_ids(const struct fixture *fixture, const char *name, uint64_t row, uint64_t *out_rows,
+                         uint64_t *out_length)
+{
+    char key[64];
+    const struct accel_model_tensor *tensor;
+    const int64_t *wide;
+    int32_t *ids;
+
+    snprintf(key, sizeof key, "%s.input_ids", name);
+    tensor = accel_model_file_find(fixture->inputs, key);
+    assert_non_null(tensor);
+    *out_rows = tensor->dims[0];
+    *out_length = tensor->dims[1];
+    ids = malloc(*out_length * sizeof *ids);
+    wide = malloc(tensor->bytes);
+    assert_int_equal(accel_model_file_read(fixture->inputs, tensor, 0, tensor->bytes, (void *)(uintptr_t)wide, NULL),
+                     0);
+    for (uint64_t i = 0; i < *out_length; i++)
+        ids[i] = (int32_t)wide[row * *out_length + i];
+    free((void *)(uintptr_t)wide);
+    return ids;
+}
+
+/* Holds the rows of one stage against those of the reference from (row, first) on, relative to the tensor's maximum. */
+static void compare(const struct fixture *fixture, const char *name, const struct accel_stage *stage, uint64_t row,
+                    uint64_t first, const char *way)
+{
+    char key[128];
+    const struct accel_model_tensor *tensor;
+    float *values;
+    uint64_t count, from;
+    double largest = 0, worst = 0;
+
+    snprintf(key, sizeof key, "%s.%s", name, stage->name);
+    tensor = accel_model_file_find(fixture->expected, key);
+    if (tensor == NULL)
+        fail_msg("%s: the reference has no stage %s", fixture->name, key);
+    assert_int_equal(tensor->dims[2], stage->width);
+    values = malloc(tensor->bytes);
+    assert_int_equal(accel_model_file_read(fixture->expected, tensor, 0, tensor->bytes, values, NULL), 0);
+    count = tensor->bytes / sizeof *values;
+    for (uint64_t i = 0; i < count; i++)
+        largest = fmax(largest, fabs((double)values[i]));
+    from = (row * tensor->dims[1] + first) * stage->width;
+    for (uint64_t i = 0; i < stage->rows * stage->width; i++) {
+        double difference = fabs((double)stage->values[i] - (double)values[from + i]);
+
+        worst = difference > worst || isnan(difference) ? difference : worst;
+    }
+    free(values);
+    if (!(worst <= fixture->tolerance * largest))
+        fail_msg("%s, %s, row %llu, token %llu: %s differs by %g of %g, tolerance %g", fixture->name, way,
+                 (unsigned long long)row, (unsigned long long)first, key, worst, largest, fixture->tolerance);
+}
+
+static void compare_stages(const struct fixture *fixture, struct accel_session *session, const char *name, uint64_t row,
+                           uint64_t first, const char *way)
+{
+    struct accel_error error = {0};
+    uint32_t count = accel_session_stage_count(session);
+
+    assert_int_equal(count, 3 + 2 * accel_model_facts_of(fixture->model)->layers);
+    for (uint32_t s = 0; s < count; s++) {
+        struct accel_stage stage = {.size = sizeof stage};
+
+        OK(accel_session_stage(session, s, &stage, &error));
+        compare(fixture, name, &stage, row, first, way);
+    }
+}
+
+static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
+{
+    (void)data;
+    (void)index;
+    (void)logits;
+    return ACCEL_OK;
+}
+
+static void stages_of_case(struct fixture *fixture, struct accel_session *session, const char *name)
+{
+    struct accel_error error = {0};
+    uint64_t rows = 1, length = 0;
+
+    for (uint64_t row = 0; row < rows; row++) {
+        int32_t *ids = read_ids(fixture, name, row, &rows, &length);
+
+        OK(accel_session_truncate(session, 0, &error));
+        OK(accel_session_score(session, ids, length, ignore_logits, NULL, &error));
+        compare_stages(fixture, session, name, row, 0, "one pass");
+        OK(accel_session_truncate(session, 0, &error));
+        for (uint64_t t = 0; t < length; t++) {
+            OK(accel_session_score(session, ids + t, 1, ignore_logits, NULL, &error));
+            compare_stages(fixture, session, name, row, t, "token by token");
+        }
+        free(ids);
+    }
+}
+
+static void test_stages(void **state)
+{
+    struct fixture fixture = {0};
+    struct accel_session *session;
+
+    open_fixture(&fixture, *state);
+    session = make_session(fixture.context, fixture.model, ACCEL_SESSION_STAGES, 64);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        stages_of_case(&fixture, session, cases[c]);
+    accel_session_free(session);
+    close_fixture(&fixture);
+}
+
+/* Greedy text by the fast graph, which fuses residuals. */
+static void test_greedy(void **state)
+{
+    struct accel_error error = {0};
+    struct fixture fixture = {0};
+    struct accel_session *session;
+    const float *logits;
+    json_t *generate, *prompt, *greedy;
+    uint32_t vocabulary;
+
+    open_fixture(&fixture, *state);
+    session = make_session(fixture.context, fixture.model, 0, 1);
+    vocabulary = accel_model_facts_of(fixture.model)->vocabulary;
+    generate = json_object_get(fixture.facts, "generate");
+    prompt = json_object_get(generate, "prompt_ids");
+    greedy = json_object_get(generate, "greedy_ids");
+    assert_true(json_array_size(greedy) > 0);
+    for (size_t i = 0; i < json_array_size(prompt) + json_array_size(greedy); i++) {
+        size_t made = i - json_array_size(prompt);
+        int32_t id = (int32_t)json_integer_value(i < json_array_size(prompt) ? json_array_get(prompt, i)
+                                                                             : json_array_get(greedy, made));
+
+        if (i >= json_array_size(prompt))
+            assert_int_equal(best_of(logits, vocabulary), id);
+        OK(accel_session_feed(session, &id, 1, &logits, &error));
+    }
+    accel_session_free(session);
+    close_fixture(&fixture);
+}
+
+int main(void)
+{
+    enum { COUNT = sizeof fixtures / sizeof *fixtures };
+    struct CMUnitTest tests[2 * COUNT];
+    char names[2 * COUNT][64];
+
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[2 * i], sizeof names[0], "stages of %s", fixtures[i]);
+        snprintf(names[2 * i + 1], sizeof names[0], "greedy text of %s", fixtures[i]);
+        tests[2 * i] = (struct CMUnitTest){names[2 * i], test_stages, NULL, NULL, (void *)(uintptr_t)fixtures[i]};
+        tests[2 * i + 1] =
+            (struct CMUnitTest){names[2 * i + 1], test_greedy, NULL, NULL, (void *)(uintptr_t)fixtures[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
