@@ -12,7 +12,7 @@
 #include <accel/builder.h>
 #include <accel/model/file.h>
 
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 
 /* What a step graph depends on beside the model. */
 struct step_options {

@@ -6,7 +6,7 @@
 #ifndef ACCEL_SDK_MODEL_FAMILY_ROPE_H
 #define ACCEL_SDK_MODEL_FAMILY_ROPE_H
 
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 
 /**
  * Fills rope->dims / 2 frequencies, computed in double. `length` counts the tokens of the sequence with the step that

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "sdk/model/family/family.h"
-#include "sdk/model/format/config.h"
+#include "sdk/model/format/decoder_config.h"
 
 struct accel_model {
     struct accel_model_file *file;

@@ -55,12 +55,23 @@ static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32
     return ACCEL_OK;
 }
 
+/* A number, or 0 for the word that leaves it to the model. */
+static int32_t number_or_auto(const struct accel_plan *plan, const char *key, int64_t *out_number,
+                              struct accel_error *error)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    *out_number = 0;
+    if (setting != NULL && strcmp(setting->value, "auto") == 0)
+        return ACCEL_OK;
+    return accel_plan_setting_number(plan, key, out_number, error);
+}
+
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-/* A context of 0 tokens means the model's own. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error)
 {
     struct step_options *options = &session->options;
@@ -68,10 +79,10 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     const struct accel_plan_setting *load = accel_plan_setting_find(session->plan, "weights.load");
     uint64_t longest = session->model->facts.context;
     int64_t context = 0, batch = 0;
-    int32_t code = accel_plan_setting_number(session->plan, "context", &context, error);
+    int32_t code = number_or_auto(session->plan, "context", &context, error);
 
     if (code == ACCEL_OK)
-        code = accel_plan_setting_number(session->plan, "batch", &batch, error);
+        code = number_or_auto(session->plan, "batch", &batch, error);
     if (code == ACCEL_OK)
         code = cache_type(session->plan, "kv.type.k", &options->k_type, error);
     if (code == ACCEL_OK)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-accelmodelinclude_HEADERS += sdk/model/include/accel/model/session.h
+accelmodelinclude_HEADERS += \
+	sdk/model/include/accel/model/generate.h \
+	sdk/model/include/accel/model/session.h
 
 libaccel_model_core_la_SOURCES += \
+	%D%/generate.c \
 	%D%/internal.h \
 	%D%/model.c \
 	%D%/plan.c \
