@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as text and as JSON. */
+#ifndef ACCELCTL_PRINT_PLAN_H
+#define ACCELCTL_PRINT_PLAN_H
+
+#include "tools/accelctl/model.h"
+
+void print_plan(const struct opened *opened, uint32_t nodes);
+json_t *plan_json(const struct opened *opened);
+
+/* Nodes that run in another way than natively. */
+uint32_t count_fallbacks(const struct accel_plan *plan);
+
+/* The name of an origin: "profile". */
+const char *origin_name(uint32_t origin);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A verb of the command is a row: name, one line, arguments, options, function. Options are rows too: parsing, the
+ * usage line and --help all come from them. Values are parsed into the verb's own struct, at an offset.
+ */
+#ifndef ACCELCTL_VERB_H
+#define ACCELCTL_VERB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes, as `accelctl --help` and the man page state them. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,       /* a run or the machine failed */
+    EXIT_USAGE = 2,        /* wrong arguments */
+    EXIT_INPUT = 3,        /* a file is missing, malformed or not supported */
+    EXIT_REFUSED = 4,      /* no such device, or policy denies a fallback */
+    EXIT_SHORT = 5,        /* it does not fit in the memory budget */
+    EXIT_INTERRUPTED = 130 /* stopped by the user */
+};
+
+enum option_type {
+    OPTION_FLAG,   /* uint32_t, set to 1 */
+    OPTION_TEXT,   /* const char *, the last one counts */
+    OPTION_NUMBER, /* uint64_t */
+    OPTION_REAL,   /* double */
+    OPTION_LIST    /* struct text_list: every one counts */
+};
+
+enum { LIST_MOST = 64 };
+
+struct text_list {
+    const char *items[LIST_MOST];
+    uint32_t count;
+};
+
+struct option_row {
+    const char *name; /* "json" */
+    char letter;      /* 0: none */
+    enum option_type type;
+    size_t offset;        /* in the verb's struct */
+    const char *argument; /* "FILE", for help; NULL for flags */
+    const char *help;
+};
+
+struct verb {
+    const char *name;
+    const char *summary;   /* one line */
+    const char *arguments; /* "MODEL", or "" */
+    const char *detail;    /* further paragraphs of --help, or "" */
+    const struct option_row *options;
+    uint32_t option_count;
+    uint32_t least; /* arguments */
+    uint32_t most;
+    int (*run)(int count, char **arguments, const struct verb *verb);
+};
+
+/* Parses options into `target`; *count and arguments are left with what is no option. Answers -1 to go on, else an exit
+ * code (--help was asked for, or something is wrong and has been said). */
+int parse_options(const struct verb *verb, int *count, char **arguments, void *target);
+
+/* Prints the help of a verb. */
+void print_verb_help(const struct verb *verb);
+
+extern const struct verb verb_devices;
+extern const struct verb verb_plan;
+extern const struct verb verb_plugins;
+extern const struct verb verb_run;
+extern const struct verb verb_trace;
+extern const struct verb verb_version;
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/common.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct devices_options {
+    struct common common;
+    uint32_t all;
+};
+
+static const struct option_row options[] = {
+    {"all", 'a', OPTION_FLAG, offsetof(struct devices_options, all), NULL,
+     "refused hardware, and the facts of the machine with their origins, too"},
+    COMMON_OPTIONS(struct devices_options, common),
+};
+
+static const char *kind_name(uint32_t kind)
+{
+    static const char *const names[] = {"?", "cpu", "gpu", "npu", "other"};
+
+    return kind < 5 ? names[kind] : "?";
+}
+
+static void print_device(const struct accel_device_info *info)
+{
+    const struct accel_facts *facts = info->facts;
+    char bytes[32];
+
+    printf("%-14s %-5s %s%s\n", info->name, kind_name(facts->kind), facts->name,
+           (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0 ? " (software)" : "");
+    for (uint32_t h = 0; h < facts->heap_count; h++)
+        printf("%-14s %s %s\n", "", facts->heaps[h].name,
+               facts->heaps[h].bytes == 0 ? "size unknown" : bytes_text(facts->heaps[h].bytes, bytes));
+    if (facts->detail[0] != '\0')
+        printf("%-14s %s\n", "", facts->detail);
+    printf("%-14s rank %g: %s\n", "", info->rank, info->rank_reason);
+    if (info->duplicate_of >= 0)
+        printf("%-14s the same hardware as device %" PRId32 "\n", "", info->duplicate_of);
+}
+
+static void print_all(const struct accel_context *context)
+{
+    if (accel_verdict_count(context) > 0)
+        printf("\nNot usable:\n");
+    for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
+        const struct accel_verdict *verdict = accel_verdict_get(context, i);
+
+        printf("  %s: %s (%s%s%s)\n", verdict->subject, verdict->text, accel_error_name(verdict->code),
+               verdict->driver[0] == '\0' ? "" : ", driver ", verdict->driver);
+        if (verdict->remedy[0] != '\0')
+            printf("    remedy: %s\n", verdict->remedy);
+    }
+    printf("\nMachine:\n");
+    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
+        const struct accel_fact *fact = accel_fact_get(context, i);
+
+        printf("  %-24s %s%s%s  [%s]\n", fact->key, fact->value, fact->unit[0] == '\0' ? "" : " ", fact->unit,
+               fact->origin);
+    }
+}
+
+static json_t *device_json(const struct accel_device_info *info)
+{
+    const struct accel_facts *facts = info->facts;
+    json_t *heaps = json_array();
+
+    for (uint32_t h = 0; h < facts->heap_count; h++)
+        json_array_append_new(
+            heaps, json_pack("{s:s, s:I}", "name", facts->heaps[h].name, "bytes", (json_int_t)facts->heaps[h].bytes));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:f, s:s, s:i, s:i}", "name", info->name, "driver",
+                     info->driver, "kind", kind_name(facts->kind), "product", facts->name, "detail", facts->detail,
+                     "software", (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0, "heaps", heaps, "rank", info->rank,
+                     "rank_reason", info->rank_reason, "duplicate_of", (int)info->duplicate_of, "hardware",
+                     (int)info->hardware);
+}
+
+static json_t *all_json(const struct accel_context *context)
+{
+    json_t *devices = json_array();
+    json_t *verdicts = json_array();
+    json_t *facts = json_array();
+
+    for (uint32_t i = 0; i < accel_device_count(context); i++)
+        json_array_append_new(devices, device_json(accel_device_get(context, i)));
+    for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
+        const struct accel_verdict *v = accel_verdict_get(context, i);
+
+        json_array_append_new(verdicts, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "subject", v->subject, "driver",
+                                                  v->driver, "code", accel_error_name(v->code), "text", v->text,
+                                                  "remedy", v->remedy, "hardware", (int)v->hardware));
+    }
+    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
+        const struct accel_fact *f = accel_fact_get(context, i);
+
+        json_array_append_new(facts, json_pack("{s:s, s:s, s:s, s:s}", "key", f->key, "value", f->value, "unit",
+                                               f->unit, "origin", f->origin));
+    }
+    return json_pack("{s:o, s:o, s:o}", "devices", devices, "verdicts", verdicts, "machine", facts);
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct devices_options chosen = {{0}, 0};
+    struct accel_context *context;
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    context = open_context(&chosen.common, &code);
+    if (context == NULL)
+        return code;
+    code = EXIT_DONE;
+    if (chosen.common.json) {
+        code = print_json(all_json(context), "accelctl/devices/1");
+    } else {
+        for (uint32_t i = 0; i < accel_device_count(context); i++)
+            print_device(accel_device_get(context, i));
+        if (accel_device_count(context) == 0)
+            printf(
+                "no device: no driver was loaded, or none found hardware (accelctl plugins; accelctl devices --all)\n");
+        if (chosen.all)
+            print_all(context);
+    }
+    close_context(context);
+    return code;
+}
+
+const struct verb verb_devices = {
+    .name = "devices",
+    .summary = "devices that can be used, best first, and why others cannot",
+    .arguments = "",
+    .detail = "",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};

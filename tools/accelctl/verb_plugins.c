@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/common.h"
+
+#include <stdio.h>
+
+struct plugins_options {
+    struct common common;
+};
+
+static const struct option_row options[] = {
+    COMMON_OPTIONS(struct plugins_options, common),
+};
+
+static const char *state_name(uint32_t state)
+{
+    static const char *const names[] = {"?", "loaded", "refused", "shadowed"};
+
+    return state < 4 ? names[state] : "?";
+}
+
+static void print_plugin(const struct accel_plugin_info *info, uint32_t colour)
+{
+    const char *paint = !colour ? "" : info->state == ACCEL_PLUGIN_LOADED ? "\033[32m" : "\033[31m";
+
+    printf("%-10s %-8s %s%s%s  ABI %u.%u  %s\n", info->name, info->version[0] == '\0' ? "-" : info->version, paint,
+           state_name(info->state), colour ? "\033[0m" : "", info->abi_major, info->abi_minor, info->path);
+    if (info->state == ACCEL_PLUGIN_LOADED) {
+        printf("%-10s %u device%s, licence %s%s\n", "", info->device_count, info->device_count == 1 ? "" : "s",
+               info->licence[0] == '\0' ? "not stated" : info->licence, info->from_cache ? ", probed earlier" : "");
+        return;
+    }
+    printf("%-10s %s (%s)\n", "", info->text, accel_error_name(info->code));
+    if (info->remedy[0] != '\0')
+        printf("%-10s remedy: %s\n", "", info->remedy);
+    if (info->detail[0] != '\0')
+        printf("%-10s it said: %s\n", "", info->detail);
+}
+
+static json_t *plugin_json(const struct accel_plugin_info *info)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I}", "path",
+                     info->path, "name", info->name, "version", info->version, "licence", info->licence, "state",
+                     state_name(info->state), "code", accel_error_name(info->code), "text", info->text, "remedy",
+                     info->remedy, "signal", (int)info->signal, "detail", info->detail, "build_id", info->build_id,
+                     "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor, "devices",
+                     (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
+                     (json_int_t)info->probe_nanoseconds);
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct plugins_options chosen = {{0}};
+    struct accel_context *context;
+    json_t *list;
+    uint32_t colour = wants_colour();
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    context = open_context(&chosen.common, &code);
+    if (context == NULL)
+        return code;
+    code = EXIT_DONE;
+    list = json_array();
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        if (chosen.common.json)
+            json_array_append_new(list, plugin_json(accel_plugin_get(context, i)));
+        else
+            print_plugin(accel_plugin_get(context, i), colour);
+    }
+    if (chosen.common.json)
+        code = print_json(json_pack("{s:O}", "plugins", list), "accelctl/plugins/1");
+    else if (accel_plugin_count(context) == 0)
+        printf("no plugins: none of the folders of drivers holds a file (accelctl --help, ACCEL_DRIVER_PATH)\n");
+    json_decref(list);
+    close_context(context);
+    return code;
+}
+
+const struct verb verb_plugins = {
+    .name = "plugins",
+    .summary = "driver plugins that were found: loaded, or refused and why",
+    .arguments = "",
+    .detail = "",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/common.h"
+
+#include <stdio.h>
+
+struct version_options {
+    uint32_t json;
+};
+
+static const struct option_row options[] = {
+    {"json", 0, OPTION_FLAG, offsetof(struct version_options, json), NULL, "print JSON, with the name of its schema"},
+};
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct version_options chosen = {0};
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    if (chosen.json)
+        return print_json(json_pack("{s:s, s:s, s:{s:i, s:i}}", "command", PACKAGE_VERSION, "library", accel_version(),
+                                    "abi", "major", (int)ACCEL_ABI_MAJOR, "minor", (int)ACCEL_ABI_MINOR),
+                          "accelctl/version/1");
+    printf("accelctl %s, libaccel %s, driver ABI %u.%u\n", PACKAGE_VERSION, accel_version(), ACCEL_ABI_MAJOR,
+           ACCEL_ABI_MINOR);
+    return EXIT_DONE;
+}
+
+const struct verb verb_version = {.name = "version",
+                                  .summary = "versions of command, library and driver ABI",
+                                  .arguments = "",
+                                  .detail = "",
+                                  .options = options,
+                                  .option_count = 1,
+                                  .run = run};
