@@ -2,3 +2,5 @@
 # libaccel-model: format, token, family, session. Append to libaccel_model_core_la_SOURCES.
 include sdk/model/format/format.mk
 include sdk/model/token/token.mk
+include sdk/model/family/family.mk
+include sdk/model/session/session.mk
