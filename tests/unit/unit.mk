@@ -127,3 +127,7 @@ tests_unit_device_minors_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_registry
 tests_unit_device_registry_SOURCES = %D%/device_registry.c $(device_support)
 tests_unit_device_registry_LDADD = $(core_test_libs)
+unit_tests += tests/unit/session_fixtures
+tests_unit_session_fixtures_SOURCES = %D%/session_fixtures.c %D%/session_support.h
+tests_unit_session_fixtures_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_fixtures_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
