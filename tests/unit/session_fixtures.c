@@ -158,7 +158,7 @@ static void test_stages(void **state)
     struct accel_session *session;
 
     open_fixture(&fixture, *state);
-    session = make_session(fixture.context, fixture.model, ACCEL_SESSION_STAGES, 64);
+    session = make_session(fixture.context, fixture.model, ACCEL_SESSION_STAGES, 256);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         stages_of_case(&fixture, session, cases[c]);
     accel_session_free(session);
