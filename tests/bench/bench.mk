@@ -13,3 +13,10 @@ tests_bench_host_LDADD = libaccel-core.la
 EXTRA_PROGRAMS += tests/bench/step
 tests_bench_step_SOURCES = %D%/step.c tests/unit/device_support.h tests/mock/direct.c tests/mock/direct.h
 tests_bench_step_LDADD = $(core_test_libs)
+EXTRA_PROGRAMS += tests/bench/make_model
+tests_bench_make_model_SOURCES = %D%/make_model.c
+tests_bench_make_model_LDADD = libaccel-quant.la -lm
+
+EXTRA_PROGRAMS += tests/bench/model
+tests_bench_model_SOURCES = %D%/model.c
+tests_bench_model_LDADD = libaccel-model.la libaccel.la

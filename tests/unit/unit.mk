@@ -131,3 +131,13 @@ unit_tests += tests/unit/session_fixtures
 tests_unit_session_fixtures_SOURCES = %D%/session_fixtures.c %D%/session_support.h
 tests_unit_session_fixtures_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_fixtures_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
+unit_tests += tests/unit/session_logits
+tests_unit_session_logits_SOURCES = %D%/session_logits.c %D%/session_support.h
+tests_unit_session_logits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_logits_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
+unit_tests += tests/unit/session_perplexity
+tests_unit_session_perplexity_SOURCES = %D%/session_perplexity.c %D%/session_support.h
+tests_unit_session_perplexity_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_perplexity_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
