@@ -5,6 +5,7 @@
 #include "tools/accelctl/verb.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct verb *const verbs[] = {&verb_devices, &verb_plugins, &verb_plan,
@@ -72,6 +73,8 @@ static int refuse_verb(const char *name)
 
 int main(int count, char **arguments)
 {
+    /* Else hwloc loads its own plugins, which open the libraries of vendors in this process: what drivers are for. */
+    setenv("HWLOC_PLUGINS_PATH", "", 1);
     if (count < 2) {
         print_help(stderr);
         return EXIT_USAGE;
