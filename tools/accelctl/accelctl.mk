@@ -10,6 +10,8 @@ accelctl_SOURCES = \
 	%D%/option.c \
 	%D%/print_plan.c \
 	%D%/print_plan.h \
+	%D%/prompt.c \
+	%D%/prompt.h \
 	%D%/verb.h \
 	%D%/verb_devices.c \
 	%D%/verb_plan.c \

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/prompt.h"
 
 #include <accel/model/generate.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 
 struct run_options {
     struct common common;
-    const char *prompt;
+    struct prompt prompt;
     uint64_t tokens;
     uint32_t greedy;
     uint32_t quiet;
@@ -26,7 +27,11 @@ struct run_options {
 };
 
 static const struct option_row options[] = {
-    {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt), "TEXT", "text to go on from"},
+    {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt.text), "TEXT", "text to go on from"},
+    {"chat", 'c', OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
+     "the prompt is a message, put into the model's chat template"},
+    {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
+     "message of the system before it; without: the template's own"},
     {"tokens", 'n', OPTION_NUMBER, offsetof(struct run_options, tokens), "N",
      "most tokens to write (without: until the text ends or the context is full)"},
     {"greedy", 'g', OPTION_FLAG, offsetof(struct run_options, greedy), NULL, "always the likeliest token"},
@@ -197,8 +202,8 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     if (chosen->common.json) {
         listener.text = json_array();
         listener.ids = json_array();
-    } else if (!chosen->quiet && chosen->prompt != NULL) {
-        printf("%s", chosen->prompt);
+    } else if (!chosen->quiet && !chosen->prompt.chat && chosen->prompt.text != NULL) {
+        printf("%s", chosen->prompt.text);
     }
     running = opened->session;
     signal(SIGINT, on_interrupt);
@@ -228,7 +233,6 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
 {
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_token_list prompt = {0};
-    const char *text = chosen->prompt == NULL ? "" : chosen->prompt;
     struct accel_error error = {0};
     int32_t status = accel_session_load(opened->session, &error);
     int code;
@@ -236,14 +240,8 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     if (status == ACCEL_OK)
         status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
     if (status == ACCEL_OK)
-        status = accel_tokenizer_encode(tokenizer, text, strlen(text),
-                                        ACCEL_ENCODE_ADD_SPECIAL | ACCEL_ENCODE_PARSE_SPECIAL, &prompt, &error);
-    if (status == ACCEL_OK && prompt.count == 0) {
-        accel_error_set(&error, ACCEL_E_INVALID,
-                        "the prompt has no tokens, and the model has no token that begins a text");
-        accel_error_remedy(&error, "give a --prompt");
-        status = ACCEL_E_INVALID;
-    }
+        status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
+                             &prompt, &error);
     code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt) : say_error(&error);
     accel_token_list_free(&prompt);
     accel_tokenizer_free(tokenizer);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/prompt.h"
+
+#include <accel/model/chat.h>
+#include <string.h>
+
+static struct accel_token_text text_of(const char *text)
+{
+    return (struct accel_token_text){text, strlen(text)};
+}
+
+/* The spelling of a special token, empty where the model has none. */
+static struct accel_token_text spelling(const struct accel_tokenizer *tokenizer, int32_t which)
+{
+    struct accel_token_text text = {NULL, 0};
+    int32_t id = accel_tokenizer_special(tokenizer, which);
+
+    if (id >= 0 && accel_tokenizer_token(tokenizer, id, &text, NULL) != ACCEL_OK)
+        text = (struct accel_token_text){NULL, 0};
+    return text;
+}
+
+static int32_t render(const struct accel_tokenizer *tokenizer, const struct accel_chat_template *chat,
+                      const struct prompt *prompt, struct accel_token_list *list, struct accel_error *error)
+{
+    struct accel_chat_message messages[2];
+    struct accel_chat_request request = {.size = sizeof request, .flags = ACCEL_CHAT_GENERATE, .messages = messages};
+    char *text = NULL;
+    size_t bytes = 0;
+    int32_t code;
+
+    if (prompt->system != NULL)
+        messages[request.message_count++] = (struct accel_chat_message){text_of("system"), text_of(prompt->system)};
+    messages[request.message_count++] = (struct accel_chat_message){text_of("user"), text_of(prompt->text)};
+    request.bos = spelling(tokenizer, ACCEL_TOKEN_BOS);
+    request.eos = spelling(tokenizer, ACCEL_TOKEN_EOS);
+    code = accel_chat_render(chat, &request, &text, &bytes, error);
+    if (code == ACCEL_OK)
+        code = accel_tokenizer_encode(tokenizer, text, bytes, ACCEL_ENCODE_PARSE_SPECIAL, list, error);
+    accel_chat_text_free(text);
+    return code;
+}
+
+static int32_t make_chat(const struct accel_tokenizer *tokenizer, const char *name, const struct prompt *prompt,
+                         struct accel_token_list *list, struct accel_error *error)
+{
+    const char *source = accel_tokenizer_chat_template(tokenizer);
+    struct accel_chat_template *chat = NULL;
+    int32_t code;
+
+    if (source == NULL) {
+        accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: the model has no chat template", name);
+        accel_error_remedy(error, "leave --chat out, or use a model that was tuned for conversations");
+        return ACCEL_E_NOT_FOUND;
+    }
+    if (prompt->text == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "--chat wants a --prompt");
+    code = accel_chat_template_create(source, strlen(source), name, &chat, error);
+    if (code == ACCEL_OK)
+        code = render(tokenizer, chat, prompt, list, error);
+    accel_chat_template_free(chat);
+    return code;
+}
+
+int32_t make_prompt(const struct accel_tokenizer *tokenizer, const char *name, const struct prompt *prompt,
+                    struct accel_token_list *list, struct accel_error *error)
+{
+    const char *text = prompt->text == NULL ? "" : prompt->text;
+    int32_t code;
+
+    if (prompt->chat)
+        return make_chat(tokenizer, name, prompt, list, error);
+    code = accel_tokenizer_encode(tokenizer, text, strlen(text), ACCEL_ENCODE_ADD_SPECIAL | ACCEL_ENCODE_PARSE_SPECIAL,
+                                  list, error);
+    if (code != ACCEL_OK || list->count > 0)
+        return code;
+    accel_error_set(error, ACCEL_E_INVALID, "the prompt has no tokens, and the model none that begins a text");
+    accel_error_remedy(error, "give a --prompt");
+    return ACCEL_E_INVALID;
+}

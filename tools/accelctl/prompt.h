@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tokens that a model is fed: a text as it is, or a message in the model's chat template. */
+#ifndef ACCELCTL_PROMPT_H
+#define ACCELCTL_PROMPT_H
+
+#include <accel/model/tokenizer.h>
+
+struct prompt {
+    const char *text;   /* NULL: empty */
+    const char *system; /* of a chat; NULL: the template's own */
+    uint32_t chat;      /* 1: the text is a message of the user */
+};
+
+/* Appends the tokens. `name` is the model's path, for messages. */
+int32_t make_prompt(const struct accel_tokenizer *tokenizer, const char *name, const struct prompt *prompt,
+                    struct accel_token_list *list, struct accel_error *error);
+
+#endif
