@@ -185,8 +185,7 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     return code;
 }
 
-/* Options of the driver that profiles and caller set, with the place that they come from. */
-static int32_t open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
+int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
     uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings) - first;
     struct accel_given *given = accel_arena_array(&plan->arena, count, sizeof(*given));
@@ -248,7 +247,7 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
     if (code == ACCEL_OK && wanted == NULL)
         code = accel_plan_no_memory(error);
     if (code == ACCEL_OK)
-        code = open_device(plan, &device, error);
+        code = accel_plan_open_device(plan, &device, error);
     if (code == ACCEL_OK)
         code = accel_plan_claim(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)

@@ -22,6 +22,7 @@
 ACCEL_BEGIN_C
 
 struct accel_plan;
+struct accel_device;
 
 /** A setting that the caller fixes, or a fact of the model that rules may ask for. Closed. */
 struct accel_given {
@@ -51,6 +52,10 @@ ACCEL_API void accel_plan_free(struct accel_plan *plan) ACCEL_NOEXCEPT;
 
 /** The device, or NULL where the plan has none. */
 ACCEL_API const struct accel_device_info *accel_plan_device(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). */
+ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
+                                         struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* Where a value comes from. */
 #define ACCEL_ORIGIN_MEASURED 1u

@@ -60,23 +60,13 @@ static int32_t make_sets(struct accel_session *session, struct accel_error *erro
     return session_set_create(session, 1, 1, &session->one, error);
 }
 
-/* Options of the driver that were given, such as cpu.isa, are handed to it when the device is opened. */
-static int32_t open_device(struct accel_session *session, struct accel_error *error)
-{
-    const struct accel_device_info *info = accel_plan_device(session->plan);
-
-    if (info == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the plan has no device of this machine");
-    return accel_device_open(session->context, info->name, NULL, 0, &session->device, error);
-}
-
 int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code = refuse_short(session, error);
 
     if (code == ACCEL_OK)
-        code = open_device(session, error);
+        code = accel_plan_open_device(session->plan, &session->device, error);
     if (code == ACCEL_OK)
         code =
             accel_module_create(session->device, graphs, 1, NULL, &session->source.base, NULL, &session->module, error);
