@@ -2,7 +2,7 @@
 # Fuzz targets. In make check each runs over its corpus (replay.c); tests/fuzz/run builds one with libFuzzer and searches.
 if ACCEL_TESTS
 fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
-	tests/fuzz/fuzz_profile tests/fuzz/fuzz_elf_note
+	tests/fuzz/fuzz_profile tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -17,5 +17,12 @@ tests_fuzz_fuzz_profile_LDADD = libaccel-core.la
 tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
+tests_fuzz_fuzz_tokenizer_SOURCES = %D%/fuzz_tokenizer.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_tokenizer_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_chat_SOURCES = %D%/fuzz_chat.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_chat_LDADD = libaccel-model-core.la libaccel.la
 endif
+EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
+	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
+	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
 EXTRA_DIST += %D%/run %D%/config.dict

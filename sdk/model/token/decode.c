@@ -277,6 +277,8 @@ static int32_t feed_suffix(struct token_decoding *decoding, size_t at, const cha
 static int32_t feed(struct token_decoding *decoding, size_t at, const char *text, size_t size,
                     struct accel_error *error)
 {
+    if (text == NULL) /* an empty piece may come from a buffer that never held anything */
+        text = "";
     if (at >= decoding->list->count)
         return token_buffer_append(&decoding->out, text, size) ? ACCEL_OK : no_memory(error);
     switch (decoding->list->items[at].kind) {

@@ -204,7 +204,8 @@ static int32_t apply(const struct token_normalizer *step, const struct token_buf
 
 int32_t token_normalize(const struct token_normalizers *list, struct token_buffer *text, struct accel_error *error)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    /* What is empty stays so under every step. */
+    for (size_t i = 0; i < list->count && text->size > 0; i++) {
         const struct token_normalizer *step = &list->items[i];
         struct token_buffer out = {0};
         int32_t code;

@@ -353,16 +353,20 @@ static bool whole_arithmetic(char sign, int64_t a, int64_t b, struct chat_value 
 
 static bool real_arithmetic(struct chat_text sign, double a, double b, struct chat_value *out_value)
 {
-    double made;
+    double made, rest;
 
     if (b == 0 && (sign.data[0] == '/' || sign.data[0] == '%'))
         return false;
+    /* The rest has the sign of the divisor, as Python has it. */
+    rest = b == 0 ? 0 : fmod(a, b);
+    if (rest != 0 && (rest < 0) != (b < 0))
+        rest += b;
     if (chat_text_is(sign, "**"))
         made = pow(a, b);
     else if (sign.data[0] == '/')
-        made = sign.size == 2 ? floor(a / b) : a / b;
+        made = sign.size == 2 ? floor((a - rest) / b + 0.5) : a / b;
     else if (sign.data[0] == '%')
-        made = a - b * floor(a / b);
+        made = rest;
     else
         made = sign.data[0] == '+' ? a + b : sign.data[0] == '-' ? a - b : a * b;
     *out_value = chat_real(made);

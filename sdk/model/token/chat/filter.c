@@ -19,10 +19,9 @@ struct applied {
 
 typedef bool filter_fn(const struct applied *applied, struct chat_value *out_value);
 
+/* Filters of strings take any value as its text, and what is undefined as none. */
 static bool wants_text(const struct applied *applied, struct chat_text *out_text)
 {
-    if (applied->value.kind != CHAT_STRING && !chat_is_number(applied->value))
-        return chat_wrong(applied->run, applied->at, "a filter of strings", applied->value);
     return chat_to_text(applied->run, applied->value, out_text);
 }
 
