@@ -5,4 +5,6 @@ if test -z "$ACCEL_BOCHS"; then
     echo "skipped: ACCEL_BOCHS names no runner"
     exit 77
 fi
+BX_DEADLINE=${BX_DEADLINE:-900}
+export BX_DEADLINE
 exec "$ACCEL_BOCHS" "${ACCEL_TEST_BUILDDIR:-.}/tests/kernels/avx512"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kernel of one level: guarded memory, odd sizes, edges. Exits with 77 where the machine lacks the level. */
+/*
+ * [TEST]: every kernel of one level, or one test of them: guarded memory, odd sizes, edges. Exits with 77 where the
+ * machine lacks the level.
+ */
 #include "support.h"
 
 #include <stdio.h>
@@ -52,7 +55,7 @@ static void test_table(void **state)
 #function, function, NULL, NULL, &tables                                                                       \
     }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static struct tables tables;
     if (!usable(&tables))
@@ -64,5 +67,7 @@ int main(void)
         TEST(test_binary),        TEST(test_cache_write), TEST(test_attention), TEST(test_attention_pages),
         TEST(test_attention_f16),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name(cpu_level_name(KERNELS_LEVEL), tests, NULL, NULL);
 }
