@@ -2,17 +2,18 @@
 /*
  * Matmul of quantized weights with activations rounded to 8 bits, AVX2.
  *
- * Few rows of x (up to FEW): 4 rows of W are read where they lie, block by block, each block with every row of x; the
- * sums of a block are exact integers, scaled in float. Bound: bytes of W.
- * Many rows: 16 rows of W become a panel (vector/panel.h) for 16 blocks of k, which stays in the first cache while 4
- * rows of x at a time pass over it. A lane holds one row of W, so that products add up in 16 bits over a block of 32 (8
+ * Few rows of x (up to FEW4, FEW8): 4 rows of W are read where they lie, one or two blocks at a time, with two rows of
+ * x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Many rows: 16 rows of W become a panel
+ * (vector/panel.h) for 16 blocks of k, which stays in the first cache while 4 rows of x at a time pass over it. A lane
+ * holds one row of W, so that products add up in 16 bits over a block of 32 (8
  * * 2 * 15 * 127 is below 2^15) and the horizontal steps vanish: 12.8 multiplications per instruction. Digits of 8 bits
  * are two halves of 4. Bound: operations.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/panel.h"
 
-#define FEW 4u
+#define FEW4 2u /* rows of x up to which the first way is the faster one, by bits of W: measured */
+#define FEW8 8u
 #define PAIR 2u
 #define TILE_X 4u
 #define X_ROWS 128u /* rows of x per pass over a panel: their sums stay in the first cache */
@@ -86,56 +87,132 @@ struct four {
     size_t scales_stride;
 };
 
+/* What is summed up over the blocks: 4 rows of W with up to PAIR rows of x. */
+struct few {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+    __m256 acc[PAIR][4];
+    __m256 offset[PAIR]; /* rows of W in both halves */
+};
+
+/* One block. */
+CPU_INLINE void one_block(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+{
+    const uint8_t *digits = w.digits + b * f.block_bytes;
+    const __m128 d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
+    const __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
+    __m256i q[PAIR];
+    __m256 scale[PAIR];
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        __m128 s = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + r * x->blocks + b));
+        scale[r] = _mm256_set_m128(s, s);
+        q[r] = _mm256_loadu_si256((const __m256i *)(x->q + r * x->k + b * CPU_BLOCK));
+        if (f.bits == 4) {
+            __m128 offset = _mm_mul_ps(from, _mm_broadcast_ss(x->sum + r * x->blocks + b));
+            x->offset[r] = _mm256_add_ps(x->offset[r], _mm256_set_m128(_mm_setzero_ps(), offset));
+        }
+    }
+    CPU_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        __m256i row = load_digits(f, digits + j * w.digits_stride);
+        CPU_UNROLL
+        for (size_t r = 0; r < few; r++) {
+            __m256 dot = _mm256_cvtepi32_ps(dot32(f, row, q[r]));
+            x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
+        }
+    }
+}
+
+/* p[0] in the low half, p[1] in the high. */
+CPU_INLINE __m256 halves_of(const float *p)
+{
+    double both;
+    memcpy(&both, p, sizeof(both));
+    __m256 v = _mm256_castpd_ps(_mm256_set1_pd(both));
+    return _mm256_permutevar_ps(v, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+CPU_INLINE __m256i two_runs(const void *low, const void *high)
+{
+    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
+    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
+}
+
+/*
+ * Two blocks of 4-bit digits, one in each half of a vector, so that the steps after the products are shared: the low
+ * digits of both meet the first 16 of x of both, the high digits the other 16; four products fit 16 bits.
+ */
+CPU_INLINE void two_blocks4(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+{
+    const __m256i low = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+    const size_t at = scale_at(f, b), next = scale_at(f, b + 1);
+    const __m256 d =
+        _mm256_set_m128(four_halves(w.scales + next, w.scales_stride), four_halves(w.scales + at, w.scales_stride));
+    __m256 from = d;
+    if (f.minimum)
+        from = _mm256_set_m128(four_halves(w.scales + next + 2, w.scales_stride),
+                               four_halves(w.scales + at + 2, w.scales_stride));
+    __m256i first[PAIR], second[PAIR];
+    __m256 scale[PAIR];
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        const int8_t *q = x->q + r * x->k + b * CPU_BLOCK;
+        first[r] = two_runs(q, q + CPU_BLOCK);
+        second[r] = two_runs(q + 16, q + CPU_BLOCK + 16);
+        scale[r] = _mm256_mul_ps(d, halves_of(x->scale + r * x->blocks + b));
+        x->offset[r] = _mm256_fmadd_ps(from, halves_of(x->sum + r * x->blocks + b), x->offset[r]);
+    }
+    CPU_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
+        __m256i both = two_runs(p, p + f.block_bytes);
+        __m256i lows = _mm256_and_si256(both, low), highs = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
+        CPU_UNROLL
+        for (size_t r = 0; r < few; r++) {
+            __m256i pairs =
+                _mm256_add_epi16(_mm256_maddubs_epi16(lows, first[r]), _mm256_maddubs_epi16(highs, second[r]));
+            __m256 dot = _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, ones));
+            x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
+        }
+    }
+}
+
 /* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
 CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
                         size_t i, float *const *sums)
 {
     const size_t blocks = call->k / CPU_BLOCK;
-    const int8_t *q = call->x8.q + i * call->k;
-    const float *scale = call->x8.scale + i * blocks, *sum = call->x8.sum + i * blocks;
-    __m256 acc[PAIR][4];
-    __m128 offset[PAIR], d = _mm_setzero_ps();
+    struct few x = {.q = call->x8.q + i * call->k,
+                    .scale = call->x8.scale + i * blocks,
+                    .sum = call->x8.sum + i * blocks,
+                    .k = call->k,
+                    .blocks = blocks};
+    size_t b = 0;
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
-        offset[r] = _mm_setzero_ps();
-        acc[r][0] = acc[r][1] = acc[r][2] = acc[r][3] = _mm256_setzero_ps();
-    }
-    for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *digits = w.digits + b * f.block_bytes;
-        if (f.group_blocks == 1 || b % f.group_blocks == 0)
-            d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
-        __m256i rows[4], x[PAIR];
-        __m256 both[PAIR];
-        CPU_UNROLL
-        for (size_t r = 0; r < few; r++) {
-            __m128 s = _mm_mul_ps(d, _mm_broadcast_ss(scale + r * blocks + b));
-            both[r] = _mm256_set_m128(s, s);
-            x[r] = _mm256_loadu_si256((const __m256i *)(q + r * call->k + b * CPU_BLOCK));
-            __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
-            if (f.bits == 4)
-                offset[r] = _mm_fmadd_ps(from, _mm_broadcast_ss(sum + r * blocks + b), offset[r]);
-        }
-        CPU_UNROLL
-        for (size_t j = 0; j < 4; j++) {
-            rows[j] = load_digits(f, digits + j * w.digits_stride);
-            CPU_UNROLL
-            for (size_t r = 0; r < few; r++)
-                acc[r][j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot32(f, rows[j], x[r])), spread(both[r], j), acc[r][j]);
-        }
-    }
+    for (size_t r = 0; r < few; r++)
+        x.offset[r] = x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm256_setzero_ps();
+    for (; f.bits == 4 && b + 2 <= blocks; b += 2)
+        two_blocks4(f, w, &x, few, b);
+    for (; b < blocks; b++)
+        one_block(f, w, &x, few, b);
     CPU_UNROLL
     for (size_t r = 0; r < few; r++) {
         __m128 factor = _mm_set1_ps(f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f);
-        _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset[r], sum4(acc[r])));
+        __m128 offset = _mm_add_ps(_mm256_castps256_ps128(x.offset[r]), _mm256_extractf128_ps(x.offset[r], 1));
+        _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset, sum4(x.acc[r])));
     }
 }
 
-/* Up to FEW rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
+/* Up to FEW8 rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
 CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                            size_t end)
 {
     for (size_t j = begin; j < end; j += PANEL_ROWS) {
-        float sums[FEW][PANEL_ROWS + 4];
+        float sums[FEW8][PANEL_ROWS + 4];
         size_t count = least(PANEL_ROWS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             int whole = count - at >= 4;
@@ -288,8 +365,9 @@ CPU_INLINE void matmul8(const struct layout f, const struct cpu_matmul *call, si
 {
     if (begin >= end)
         return;
+    const size_t few = f.bits == 4 ? FEW4 : FEW8;
     size_t i = 0;
-    for (; call->m - i > FEW; i += least(X_ROWS, call->m - i))
+    for (; call->m - i > few; i += least(X_ROWS, call->m - i))
         matmul_many(f, call, i, least(X_ROWS, call->m - i), begin, end);
     if (i < call->m)
         matmul_few(f, call, i, call->m - i, begin, end);
