@@ -4,9 +4,10 @@
  * The closed set of operators: number, inputs, outputs, attributes and meaning of each.
  *
  * Shapes are outermost first; `...` stands for any leading dimensions, the same in every place of one
- * operator. Activations are F32 and rows are contiguous. Inputs are listed in the order of the node's `inputs`;
- * one in brackets is optional and may be ACCEL_NO_VALUE. Arithmetic is that of F32 with sums in any order, unless
- * an attribute allows rounding.
+ * operator. Activations are F32 and rows are contiguous; gather and reshape take I32 too. Weights of norms, biases and
+ * the second input of add and mul are F32, F16 or BF16, and a driver may refuse the latter two. Inputs are listed in
+ * the order of the node's `inputs`; one in brackets is optional and may be ACCEL_NO_VALUE. Arithmetic is that of F32
+ * with sums in any order, unless an attribute allows rounding.
  *
  * The comment of an operator says "since 0.k": the minor that introduced it, and so the lowest minor of a node
  * that uses it. Numbers are never reused.

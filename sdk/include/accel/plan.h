@@ -103,9 +103,9 @@ struct accel_plan_work {
     uint64_t file_bytes;      /**< bytes of weights that a file maps */
 };
 
-/** Claims, estimates, and decides whether it fits. ACCEL_E_FALLBACK: a node would run in another way than asked and the
- *  policy denies that; the error names node and reason, and the placement records are there. Not fitting is no failure.
- */
+/** Verifies the graphs, opens the device, asks for claims and estimates, and decides whether it fits. ACCEL_E_REFUSED:
+ * a node does not run there; ACCEL_E_FALLBACK: it would be emulated and the policy denies that. The error names node
+ * and reason, and the placement records are there. Not fitting is no failure. May be repeated with other work. */
 ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
                                    struct accel_error *error) ACCEL_NOEXCEPT;
 
