@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define VERSION "0.1.0"
-#define NO_LIMIT 0xffffffffu
 
 static const struct accel_option isa_option = {
     .size = sizeof isa_option,
@@ -22,49 +21,26 @@ static const struct accel_option isa_option = {
 
 static const struct accel_option *const options[] = {&isa_option};
 
-static int32_t report_device(const struct accel_hardware *hardware, uint32_t index,
-                             const struct accel_device_sink *sink, struct accel_error *error)
+static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
 {
-    uint32_t types[CPU_WEIGHTS];
-    char detail[128];
-    struct accel_heap heap = {.bytes = hardware->memory, .flags = ACCEL_HEAP_HOST, .alignment = 64, .name = "DRAM"};
-    struct accel_limits limits = {
-        .buffer_bytes = hardware->memory,
-        .binding_bytes = hardware->memory,
-        .inline_bytes = hardware->memory,
-        .threads = hardware->threads,
-        .sets = NO_LIMIT,
-        .in_flight = 1,
-    };
-    struct accel_facts facts = {
-        .size = sizeof facts,
-        .kind = ACCEL_DEVICE_CPU,
-        .flags = ACCEL_DEVICE_UNIFIED,
-        .hardware = (int32_t)index,
-        .id = "cpu0",
-        .name = hardware->name,
-        .detail = detail,
-        .heap_count = 1,
-        .heaps = &heap,
-        .limits = &limits,
-        .types = types,
-        .type_count = CPU_WEIGHTS,
-    };
-
-    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
-        types[i] = cpu_weight_type(i);
-    snprintf(detail, sizeof detail, "isa=%s threads=%u", cpu_level_name(cpu_level_detect()), hardware->threads);
-    return sink->device(sink, &facts, error);
+    for (uint32_t i = 0; i < hardware_count; i++)
+        if (hardware[i]->kind == ACCEL_HARDWARE_CPU)
+            return hardware[i]->threads;
+    return 0;
 }
 
 static int32_t enumerate(const struct accel_host *host, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
 {
+    uint32_t types[CPU_WEIGHTS];
+    char detail[128];
+
     (void)host;
-    for (uint32_t i = 0; i < hardware_count; i++)
-        if (hardware[i]->kind == ACCEL_HARDWARE_CPU)
-            return report_device(hardware[i], i, sink, error);
-    return ACCEL_OK;
+    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
+        types[i] = cpu_weight_type(i);
+    snprintf(detail, sizeof detail, "isa=%s threads=%u", cpu_level_name(cpu_level_detect()),
+             cpu_threads(hardware, hardware_count));
+    return sdk_report_processors(hardware, hardware_count, sink, "cpu0", detail, types, CPU_WEIGHTS, error);
 }
 
 /* The level that is wished for: an error where the machine has less, since the user would get another one silently. */

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A barrier for the ranks of one step, which run at the same time on processors of their own. It spins, since the other
- * ranks are microseconds away, and yields after a while, for the case that somebody else has their processor. */
+/*
+ * A barrier for the ranks of one step. The other ranks are microseconds away while each has a processor of its own, so
+ * that waiting begins by spinning. When somebody else has taken a processor the others are milliseconds away: spinning
+ * on would use up the time that the late rank needs, and yielding gives the whole slice to a stranger. A sleeper keeps
+ * its claim to the processor and is put back on it when the last rank comes.
+ */
 #include "sdk/driver/program.h"
+#include "sdk/driver/wait.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 
-#define SPINS_BEFORE_YIELD 4096u
+/* Longer than any wait between ranks that run at the same time and share a node fairly; a small part of a time slice.
+ */
+#define SPIN_NANOSECONDS 50000u
+/* Pauses between two looks at the clock, which cost about as much as one pause more. */
+#define PAUSES 64u
 
 static void relax(void)
 {
@@ -17,25 +25,53 @@ static void relax(void)
 #endif
 }
 
+/* True when the phase has changed. */
+static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase)
+{
+    uint64_t end = 0;
+
+    for (;;) {
+        uint64_t now;
+
+        for (uint32_t i = 0; i < PAUSES; i++) {
+            if (atomic_load_explicit(&barrier->phase, memory_order_acquire) != phase)
+                return 1;
+            relax();
+        }
+        now = sdk_clock();
+        if (end == 0)
+            end = now + SPIN_NANOSECONDS;
+        else if (now >= end)
+            return 0;
+    }
+}
+
+/* Either the last rank sees this sleeper counted and wakes it, or the sleeper sees the new phase: both sides write one
+ * word and then read the other, in one order for all. */
+static void sleep_until(struct sdk_barrier *barrier, uint32_t phase)
+{
+    atomic_fetch_add(&barrier->sleepers, 1);
+    while (atomic_load(&barrier->phase) == phase)
+        sdk_word_wait(&barrier->phase, phase);
+    atomic_fetch_sub(&barrier->sleepers, 1);
+}
+
 void sdk_barrier_wait(struct sdk_barrier *barrier)
 {
     uint32_t phase;
-    uint32_t spins = 0;
 
-    if (barrier == NULL)
+    if (barrier == NULL || barrier->ranks < 2)
         return;
     phase = atomic_load_explicit(&barrier->phase, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) + 1 == barrier->ranks) {
         atomic_store_explicit(&barrier->arrived, 0, memory_order_relaxed);
-        atomic_store_explicit(&barrier->phase, phase + 1, memory_order_release);
+        atomic_store(&barrier->phase, phase + 1);
+        if (atomic_load(&barrier->sleepers) != 0)
+            sdk_word_wake(&barrier->phase);
         return;
     }
-    while (atomic_load_explicit(&barrier->phase, memory_order_acquire) == phase) {
-        if (++spins < SPINS_BEFORE_YIELD)
-            relax();
-        else
-            sched_yield();
-    }
+    if (!spin(barrier, phase))
+        sleep_until(barrier, phase);
 }
 
 void sdk_split(uint64_t count, uint64_t step, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end)

@@ -11,8 +11,12 @@ libaccel_driver_la_SOURCES += \
 	%D%/estimate.c \
 	%D%/instance.c \
 	%D%/layout.c \
+	%D%/linux_wait.c \
 	%D%/module.c \
+	%D%/processors.c \
 	%D%/program.h \
 	%D%/run.c \
 	%D%/set.c \
-	%D%/text.c
+	%D%/share.c \
+	%D%/text.c \
+	%D%/wait.h

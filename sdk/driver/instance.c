@@ -56,7 +56,8 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     device->backend = backend;
     device->host = instance->host;
     device->own = (char *)memory + own;
-    code = backend->open(instance->host, id, settings, setting_count, device->own, error);
+    if (backend->open != NULL)
+        code = backend->open(instance->host, id, settings, setting_count, device->own, error);
     if (code != ACCEL_OK) {
         instance->host->release(instance->host, memory);
         return code;

@@ -17,7 +17,9 @@ static int by_size(const void *a, const void *b)
 
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
-    return (x->first > y->first) - (x->first < y->first);
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->last > y->last) - (x->last < y->last);
 }
 
 static uint32_t meet(const struct sdk_block *a, const struct sdk_block *b)

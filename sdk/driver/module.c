@@ -9,16 +9,20 @@ static void reshape_run(const struct sdk_call *call, uint32_t rank, uint32_t ran
 {
     const char *from = call->inputs[0]->planes[0];
     char *to = call->outputs[0]->planes[0];
-    uint64_t width = call->outputs[0]->type == ACCEL_F32 || call->outputs[0]->type == ACCEL_I32 ? 4u : 1u;
-    uint64_t bytes = call->outputs[0]->rows * call->outputs[0]->width * width;
+    uint64_t bytes = call->outputs[0]->rows * sdk_row_bytes(call->outputs[0]->type, call->outputs[0]->width);
     uint64_t begin, end;
 
     sdk_split(bytes, 4096, rank, ranks, &begin, &end);
     __builtin_memmove(to + begin, from + begin, end - begin);
 }
 
+static uint64_t reshape_work(const struct sdk_call *call)
+{
+    return call->outputs[0]->rows * sdk_row_bytes(call->outputs[0]->type, call->outputs[0]->width) / 8;
+}
+
 static const struct sdk_kernel reshape_kernel = {
-    .op = ACCEL_OP_RESHAPE, .name = "reshape", .precision = ACCEL_F32, .run = reshape_run};
+    .op = ACCEL_OP_RESHAPE, .name = "reshape", .precision = ACCEL_F32, .run = reshape_run, .work = reshape_work};
 
 /* A reshape shares storage with its input where one of both is an intermediate. When the output is bound from outside,
  * the input's storage becomes the output's. */

@@ -59,13 +59,16 @@ struct sdk_use {
     uint32_t form;  /* 0: none */
     uint32_t maker; /* the call whose form it uses; itself when it makes it or wants none */
     uint32_t block; /* of the form, where it makes it */
+    uint32_t split; /* 1: all ranks take part in this step, 0: rank 0 does it alone */
+    uint32_t meet;  /* 1: ranks wait for one another after it */
 };
 
+/* What waiting ranks look at lies in a line of its own, away from what arriving ranks write. */
 struct sdk_barrier {
-    _Atomic uint32_t arrived;
-    _Atomic uint32_t phase;
+    _Alignas(64) _Atomic uint32_t arrived;
+    _Atomic uint32_t sleepers;
     uint32_t ranks;
-    uint32_t zero;
+    _Alignas(64) _Atomic uint32_t phase;
 };
 
 struct sdk_set {
@@ -82,7 +85,10 @@ struct sdk_set {
     uint32_t call_count;
     uint32_t symbolic_count;
     uint32_t block_count;
-    uint32_t ranks;
+    uint32_t ranks;      /* most of a step, for which scratch was planned */
+    uint32_t step_ranks; /* for which `split` and `meet` stand; 0: not decided yet */
+    uint32_t alone;      /* 1: the crew would cost more than it saves */
+    uint32_t zero;
     uint64_t scratch_bytes;
     struct sdk_barrier barrier;
 };
@@ -104,6 +110,13 @@ uint64_t sdk_set_bytes(const struct sdk_program *program);
 
 /* Gives every block an offset such that no two blocks that live at the same time overlap; answers the bytes in all. */
 uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count);
+
+/* Decides for the dims in the tensors which calls are worth splitting over `ranks` ranks, and where ranks have to meet.
+ */
+void sdk_share_out(struct sdk_set *set, uint32_t ranks);
+
+/* Bytes of a row of `width` elements of a scalar type. */
+uint64_t sdk_row_bytes(uint32_t type, uint64_t width);
 
 /* Sets a tensor's dims, rows and width for these symbols. */
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a set: every node on every rank, with a barrier between nodes. One fork and join of the crew for a step. */
+/* Running a set: node after node, on every rank or on rank 0, in one fork and join of the crew for a step. */
 #include "sdk/driver/program.h"
 
 #include <string.h>
@@ -25,13 +25,13 @@ static void run_rank(void *argument, uint32_t rank, uint32_t ranks)
     struct sdk_set *set = argument;
 
     for (uint32_t c = 0; c < set->call_count; c++) {
-        const struct sdk_kernel *kernel = set->kernels[c];
+        const struct sdk_use *use = &set->uses[c];
 
-        if ((kernel->flags & SDK_KERNEL_ONE_RANK) == 0)
-            kernel->run(&set->calls[c], rank, ranks);
+        if (use->split)
+            set->kernels[c]->run(&set->calls[c], rank, ranks);
         else if (rank == 0)
-            kernel->run(&set->calls[c], 0, 1);
-        if (c + 1 < set->call_count)
+            set->kernels[c]->run(&set->calls[c], 0, 1);
+        if (use->meet)
             sdk_barrier_wait(&set->barrier);
     }
 }
@@ -41,14 +41,19 @@ static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, c
 {
     struct sdk_set *set = (struct sdk_set *)base;
     uint32_t symbol_count = set->program->graph->symbol_count;
+    uint32_t ranks = crew->ranks < set->ranks ? crew->ranks : set->ranks;
 
-    if (symbol_count != 0 && memcmp(set->symbols, symbols, symbol_count * sizeof *symbols) != 0)
+    if (symbol_count != 0 && memcmp(set->symbols, symbols, symbol_count * sizeof *symbols) != 0) {
         refresh(set, symbols);
-    if (set->ranks == 1) {
+        sdk_share_out(set, ranks);
+    } else if (set->step_ranks != ranks) {
+        sdk_share_out(set, ranks);
+    }
+    if (set->alone) {
         run_alone(set);
         return ACCEL_OK;
     }
-    return crew->run(crew, set->ranks, run_rank, set, error);
+    return crew->run(crew, ranks, run_rank, set, error);
 }
 
 static int32_t set_free(struct accel_driver_set *base)

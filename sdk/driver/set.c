@@ -13,7 +13,7 @@ uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32
     return symbols[dim->symbol - 1] * dim->multiply / dim->divide + dim->add;
 }
 
-static uint64_t row_bytes(uint32_t type, uint64_t width)
+uint64_t sdk_row_bytes(uint32_t type, uint64_t width)
 {
     switch (type) {
     case ACCEL_F32:
@@ -110,7 +110,6 @@ static void make_call(struct sdk_set *set, const struct accel_graph *graph, uint
     call->attributes = node->attributes;
     call->device = set->module->device->own;
     call->variant = set->program->kernels[n]->variant;
-    call->barrier = set->ranks > 1 ? &set->barrier : NULL;
     set->kernels[set->call_count++] = set->program->kernels[n];
 }
 
@@ -126,7 +125,7 @@ static void add_values(struct sdk_set *set, const struct accel_graph *graph)
         set->blocks[v].first = UINT32_MAX;
         if (roots[v] != v || graph->values[v]->role != ACCEL_ROLE_INTERMEDIATE)
             continue;
-        set->blocks[v].bytes = tensor->rows * row_bytes(tensor->type, tensor->width);
+        set->blocks[v].bytes = tensor->rows * sdk_row_bytes(tensor->type, tensor->width);
         set->blocks[v].address = &set->tensors[v].planes[0];
     }
     for (uint32_t n = 0; n < graph->node_count; n++) {
@@ -145,9 +144,14 @@ static void add_values(struct sdk_set *set, const struct accel_graph *graph)
     set->block_count = graph->value_count;
 }
 
-/* The call that makes the form that `call` wants, or NULL when none before it does. */
-static struct sdk_use *find_form(struct sdk_set *set, uint32_t count, uint32_t form)
+/* The call that makes the form that call `count` wants, or NULL when none before it does. The form of a state is made
+ * each time, since nodes write to states. */
+static struct sdk_use *find_form(struct sdk_set *set, const struct accel_graph *graph, uint32_t count, uint32_t form)
 {
+    const struct accel_node *node = graph->nodes[set->uses[count].node];
+
+    if (graph->values[set->program->roots[node->inputs[0]]]->role == ACCEL_ROLE_STATE)
+        return NULL;
     for (uint32_t c = count; c-- > 0;)
         if (set->uses[c].form == form && set->calls[c].inputs[0] == set->calls[count].inputs[0])
             return &set->uses[set->uses[c].maker];
@@ -155,7 +159,7 @@ static struct sdk_use *find_form(struct sdk_set *set, uint32_t count, uint32_t f
 }
 
 /* Scratch of one node, and the form of its input: made by it, or shared with the call that makes it. */
-static void add_call(struct sdk_set *set, uint32_t c)
+static void add_call(struct sdk_set *set, const struct accel_graph *graph, uint32_t c)
 {
     struct sdk_call *call = &set->calls[c];
     struct sdk_use *use = &set->uses[c];
@@ -170,15 +174,18 @@ static void add_call(struct sdk_set *set, uint32_t c)
                                                              .address = &call->scratch};
     use->maker = c;
     bytes = kernel->form == NULL ? 0 : kernel->form(call, &use->form);
-    if (bytes == 0) {
+    if (bytes == 0 || use->form == 0) {
         use->form = 0;
         return;
     }
-    maker = find_form(set, c, use->form);
+    maker = find_form(set, graph, c, use->form);
     if (maker != NULL) {
+        struct sdk_block *block = &set->blocks[maker->block];
+
         use->maker = maker->maker;
         call->form_made = 1;
-        set->blocks[maker->block].last = use->node;
+        block->last = use->node;
+        block->bytes = bytes > block->bytes ? bytes : block->bytes;
         return;
     }
     use->block = set->block_count;
@@ -196,7 +203,7 @@ static void make_calls(struct sdk_set *set, const struct accel_graph *graph)
     }
     add_values(set, graph);
     for (uint32_t c = 0; c < set->call_count; c++)
-        add_call(set, c);
+        add_call(set, graph, c);
 }
 
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
@@ -225,7 +232,6 @@ int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint6
     set->uses = (struct sdk_use *)((char *)memory + cut.uses);
     set->symbolic = (uint32_t *)((char *)memory + cut.symbolic);
     set->ranks = ranks == 0 ? 1 : ranks;
-    set->barrier.ranks = set->ranks;
     make_tensors(set, graph, symbols);
     make_calls(set, graph);
     set->scratch_bytes = sdk_layout_plan(set->blocks, set->block_count);
@@ -269,7 +275,7 @@ static int32_t place(struct sdk_set *set, const struct accel_set_description *de
         if (set->blocks[b].address != NULL)
             *set->blocks[b].address = (char *)description->scratch + set->blocks[b].offset;
     for (uint32_t v = 0; v < graph->value_count; v++) {
-        set->tensors[v].planes[0] = set->tensors[set->program->roots[v]].planes[0];
+        memcpy(set->tensors[v].planes, set->tensors[set->program->roots[v]].planes, sizeof set->tensors[v].planes);
         if (set->tensors[v].planes[0] == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
                              graph->values[v]->name);

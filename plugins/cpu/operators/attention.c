@@ -68,6 +68,18 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     }
 }
 
+/* Keys that a query sees at most: how many there are stands in an input. */
+uint64_t cpu_attention_work(const struct sdk_call *call)
+{
+    const struct accel_attention *attributes = call->attributes;
+    const struct sdk_tensor *q = call->inputs[0];
+    uint64_t keys = call->inputs[3]->dims[1] * attributes->page;
+
+    if (attributes->window != 0 && attributes->window < keys)
+        keys = attributes->window;
+    return cpu_time(call, q->rows * q->width * keys * 2, 4);
+}
+
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
@@ -89,12 +101,26 @@ void cpu_cache_write_run(const struct sdk_call *call, uint32_t rank, uint32_t ra
                                 state->planes[0], begin, end);
 }
 
+uint64_t cpu_cache_write_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *slot = call->inputs[1];
+
+    return slot->width < 2 ? 0 : cpu_time(call, slot->width * call->inputs[2]->width, 4);
+}
+
 const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
     return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32
                ? NULL
                : "x and frequency have to be F32 and position I32";
+}
+
+uint64_t cpu_rotary_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    return x->dims[0] < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
 }
 
 void cpu_rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)

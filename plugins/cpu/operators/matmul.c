@@ -102,6 +102,11 @@ void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
     device->kernels.matmul8[weight](&matmul, begin, end);
 }
 
+uint64_t cpu_matmul_work(const struct sdk_call *call)
+{
+    return cpu_time(call, call->inputs[0]->rows * call->inputs[1]->rows * call->inputs[1]->width, 8);
+}
+
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     if (sdk_input(node, 0)->type != cpu_weight_type(kernel->variant))

@@ -38,6 +38,23 @@ void cpu_gate_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
 const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
 
+/* Nanoseconds of one rank, for sdk_kernel.work; 0 where there is nothing to share out. `rows`: kernels that share out
+ * rows; `elements`: those that share out elements of their output. */
+uint64_t cpu_matmul_work(const struct sdk_call *call);
+uint64_t cpu_attention_work(const struct sdk_call *call);
+uint64_t cpu_cache_write_work(const struct sdk_call *call);
+uint64_t cpu_rotary_work(const struct sdk_call *call);
+uint64_t cpu_rows_work(const struct sdk_call *call);
+uint64_t cpu_elements_work(const struct sdk_call *call);
+
+/* The time of `operations`, of which vectors do `rate` in a nanosecond and plain C one. */
+static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations, uint64_t rate)
+{
+    const struct cpu_device *device = call->device;
+
+    return device->kernels.level == CPU_LEVEL_SCALAR ? operations : operations / rate;
+}
+
 /* Planes and row lengths of weights as the kernels want them. */
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix);

@@ -7,6 +7,20 @@
 /* Elements below which a cut costs more than it saves, and a multiple of a cache line. */
 #define GRAIN 256u
 
+uint64_t cpu_rows_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    return x->rows < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
+}
+
+uint64_t cpu_elements_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *y = call->outputs[0];
+
+    return y->rows * y->width <= GRAIN ? 0 : cpu_time(call, y->rows * y->width * 2, 4);
+}
+
 static void run_norm(const struct sdk_call *call, cpu_norm_fn *kernel, uint32_t rank, uint32_t ranks)
 {
     const struct accel_norm *attributes = call->attributes;

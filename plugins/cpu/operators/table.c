@@ -12,21 +12,22 @@
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .run = cpu_matmul_run,     \
-        .form = cpu_matmul_form                                                                                        \
+        .form = cpu_matmul_form, .work = cpu_matmul_work                                                               \
     }
 #define MATMUL(weight, text)                                                                                           \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
-        .tolerance = EXACT, .check = cpu_matmul_check, .run = cpu_matmul_run                                           \
+        .tolerance = EXACT, .check = cpu_matmul_check, .run = cpu_matmul_run, .work = cpu_matmul_work                  \
     }
 #define EMBED(weight, text)                                                                                            \
     {                                                                                                                  \
         .op = ACCEL_OP_EMBED, .name = "embed " text, .precision = ACCEL_F32, .variant = (weight),                      \
-        .check = cpu_embed_check, .run = cpu_embed_run                                                                 \
+        .check = cpu_embed_check, .run = cpu_embed_run, .work = cpu_elements_work                                      \
     }
-#define ROW(op_, text, check_, run_)                                                                                   \
+#define ROW(op_, text, check_, run_, work_)                                                                            \
     {                                                                                                                  \
-        .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .run = (run_)      \
+        .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .run = (run_),     \
+        .work = (work_)                                                                                                \
     }
 
 const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
@@ -57,16 +58,16 @@ const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     EMBED(CPU_Q8_G128, "q8_g128"),
     EMBED(CPU_Q4_G32, "q4_g32"),
     EMBED(CPU_Q4_G128, "q4_g128"),
-    ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, cpu_rms_norm_run),
-    ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, cpu_layer_norm_run),
-    ROW(ACCEL_OP_ROTARY, "rotary", cpu_rotary_check, cpu_rotary_run),
-    ROW(ACCEL_OP_CACHE_WRITE, "cache write", cpu_cache_write_check, cpu_cache_write_run),
-    ROW(ACCEL_OP_ATTENTION, "attention", cpu_attention_check, cpu_attention_run),
-    ROW(ACCEL_OP_ADD, "add", NULL, cpu_add_run),
-    ROW(ACCEL_OP_MUL, "mul", NULL, cpu_mul_run),
-    ROW(ACCEL_OP_ACTIVATION, "activation", NULL, cpu_activation_run),
-    ROW(ACCEL_OP_GATE, "gate", NULL, cpu_gate_run),
-    ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, cpu_softmax_run),
-    ROW(ACCEL_OP_GATHER, "gather", cpu_gather_check, cpu_gather_run),
-    ROW(ACCEL_OP_ARGMAX, "argmax", cpu_argmax_check, cpu_argmax_run),
+    ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, cpu_rms_norm_run, cpu_rows_work),
+    ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, cpu_layer_norm_run, cpu_rows_work),
+    ROW(ACCEL_OP_ROTARY, "rotary", cpu_rotary_check, cpu_rotary_run, cpu_rotary_work),
+    ROW(ACCEL_OP_CACHE_WRITE, "cache write", cpu_cache_write_check, cpu_cache_write_run, cpu_cache_write_work),
+    ROW(ACCEL_OP_ATTENTION, "attention", cpu_attention_check, cpu_attention_run, cpu_attention_work),
+    ROW(ACCEL_OP_ADD, "add", NULL, cpu_add_run, cpu_elements_work),
+    ROW(ACCEL_OP_MUL, "mul", NULL, cpu_mul_run, cpu_elements_work),
+    ROW(ACCEL_OP_ACTIVATION, "activation", NULL, cpu_activation_run, cpu_elements_work),
+    ROW(ACCEL_OP_GATE, "gate", NULL, cpu_gate_run, cpu_elements_work),
+    ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, cpu_softmax_run, cpu_rows_work),
+    ROW(ACCEL_OP_GATHER, "gather", cpu_gather_check, cpu_gather_run, cpu_elements_work),
+    ROW(ACCEL_OP_ARGMAX, "argmax", cpu_argmax_check, cpu_argmax_run, cpu_rows_work),
 };

@@ -5,6 +5,10 @@
  *
  * The library answers `claim` from the table, plans the memory of intermediates, binds, and runs a graph's nodes one
  * after the other on the ranks of the crew that the core lends, with a barrier between nodes.
+ *
+ * A kernel's `run` is called by all ranks at the same time with the same call, and does the part that sdk_split gives
+ * to its rank; what it reads was written by earlier nodes and is complete. Where a kernel says how much `work` a call
+ * is, small nodes are left to rank 0 (ranks = 1, no barrier), and small steps to the caller's thread.
  */
 #ifndef ACCEL_DRIVER_KERNEL_H
 #define ACCEL_DRIVER_KERNEL_H
@@ -16,6 +20,8 @@
 #define SDK_OUTPUTS 2u
 /** Most planes of a format. */
 #define SDK_PLANES 4u
+
+ACCEL_BEGIN_C
 
 /** A value as a kernel sees it. Rows lie one after the other without gaps. */
 struct sdk_tensor {
@@ -37,9 +43,9 @@ struct sdk_call {
     const void *attributes;      /**< the operator's open struct, checked by the core; NULL where it has none */
     const void *device;          /**< sdk_backend.device_bytes of the driver's own */
     void *scratch;               /**< of sdk_kernel.scratch bytes, shared by all ranks, 64-byte aligned; or NULL */
-    void *form;                  /**< of sdk_kernel.form bytes: the other form of input 0; or NULL */
-    struct sdk_barrier *barrier; /**< NULL with one rank */
-    uint32_t form_made;          /**< 1: an earlier node has filled `form` already */
+    void *form;                  /**< of sdk_kernel.form bytes, 64-byte aligned: the other form of input 0; or NULL */
+    struct sdk_barrier *barrier; /**< for sdk_barrier_wait inside of `run`; NULL with one rank */
+    uint32_t form_made;          /**< 1: an earlier node of this step has filled `form`: only read it */
     uint32_t variant;            /**< of the kernel */
 };
 
@@ -72,17 +78,25 @@ struct sdk_kernel {
     const char *(*check)(const struct sdk_kernel *kernel, const struct sdk_node *node);
     /** Does the part of rank `rank` of `ranks`. */
     void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-    /** Optional: bytes of scratch for the dims of this call. */
+    /** Optional: bytes of scratch for the dims of this call, asked once with the highest symbols and the most ranks: no
+     *  step may need more. Tensors have dims but no addresses yet, here and in `form`. */
     uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks);
-    /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number that names the form. Nodes
-     *  that want the same form of the same value share it: the first one makes it. 0: none. */
+    /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number above 0 that names the
+     *  form. Nodes that want the same form of the same value share it: the first one makes it (`form_made` is 0) and
+     * has to wait at the barrier before it reads what other ranks made. 0 bytes: none. */
     uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form);
+    /** Optional (every rank takes part): about how many nanoseconds the call takes one rank, from its dims alone; 0
+     *  where it cannot be shared out. Asked when symbols change; right within a factor of two is good enough. */
+    uint64_t (*work)(const struct sdk_call *call);
 };
 
-/** Waits until all ranks of the step are here. What each wrote before is visible to all after. */
+/** Waits until all ranks of the step are here. What each wrote before is visible to all after. Every rank of a node
+ *  calls it equally often. NULL is allowed: there is one rank. */
 void sdk_barrier_wait(struct sdk_barrier *barrier);
 
 /** Part `rank` of `ranks` of `count` things: *out_begin <= i < *out_end, in multiples of `step` but for the last. */
 void sdk_split(uint64_t count, uint64_t step, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end);
+
+ACCEL_END_C
 
 #endif

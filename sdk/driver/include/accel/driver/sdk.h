@@ -21,7 +21,8 @@ struct sdk_backend {
     /** Names the devices and the refusals; see accel_instance_table.enumerate. */
     int32_t (*enumerate)(const struct accel_host *host, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
-    /** Fills the driver's own zeroed `device_bytes` of a device that is being opened. */
+    /** Optional (`device_bytes` stay zero): fills the driver's own zeroed bytes of a device that is being opened. The
+     *  settings are checked against the option table. */
     int32_t (*open)(const struct accel_host *host, const char *id, const struct accel_setting *settings,
                     uint32_t setting_count, void *device, struct accel_error *error);
     /** Optional: releases what `open` took. */
@@ -49,6 +50,13 @@ int32_t sdk_error(struct accel_error *error, int32_t code, const char *format, .
 
 /** Adds a remedy to an error that has none. */
 void sdk_remedy(struct accel_error *error, const char *format, ...) ACCEL_PRINTF(2, 3);
+
+/** Gives the processors of the list to the sink as one device `id`, with the host's memory as its heap; a verdict where
+ *  the list has none. What `enumerate` of a driver that computes on the CPU calls. `types`: of the weights that matmul
+ *  reads. */
+int32_t sdk_report_processors(const struct accel_hardware *const *hardware, uint32_t hardware_count,
+                              const struct accel_device_sink *sink, const char *id, const char *detail,
+                              const uint32_t *types, uint32_t type_count, struct accel_error *error);
 
 /** The setting called `name`, or NULL. */
 const struct accel_setting *sdk_setting(const struct accel_setting *settings, uint32_t count, const char *name);

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Drivers through the public headers, and the library that drivers are built with.
+drivers_tests =
+check_PROGRAMS += $(drivers_tests)
+TESTS += $(drivers_tests)
+drivers_rig = %D%/rig.h %D%/rig.c
+drivers_rig_libs = libaccel.la libaccel-quant.la $(CMOCKA_LIBS) -lm
+
+check_LTLIBRARIES += tests/drivers/four.la
+tests_drivers_four_la_SOURCES = %D%/four.c
+tests_drivers_four_la_LDFLAGS = $(test_driver_ldflags)
+tests_drivers_four_la_LIBADD = $(driver_libs)
+
+drivers_tests += tests/drivers/four_test
+tests_drivers_four_test_SOURCES = %D%/four_test.c $(drivers_rig)
+tests_drivers_four_test_LDADD = $(drivers_rig_libs)
+EXTRA_tests_drivers_four_test_DEPENDENCIES = tests/drivers/four.la
