@@ -45,26 +45,18 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void matmul(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+/* One row of W with rows i .. i + rows of x. */
+static void sum_row(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                    double *sums)
 {
-    struct accel_format format;
-    (void)accel_format_describe(type, &format);
-    for (size_t j = begin; j < end; j++) {
-        for (size_t i = 0; i < call->m; i += ROWS) {
-            double sums[ROWS] = {0};
-            size_t rows = least(ROWS, call->m - i);
-            for (size_t at = 0; at < call->k; at += CHUNK) {
-                float weights[CHUNK];
-                size_t count = least(CHUNK, call->k - at);
-                decode(&format, &call->w, j, at, count, weights);
-                for (size_t r = 0; r < rows; r++) {
-                    const float *x = call->x + (i + r) * call->x_stride + at;
-                    for (size_t l = 0; l < count; l++)
-                        sums[r] += (double)weights[l] * x[l];
-                }
-            }
-            for (size_t r = 0; r < rows; r++)
-                finish(call, i + r, j, sums[r]);
+    for (size_t at = 0; at < call->k; at += CHUNK) {
+        float weights[CHUNK];
+        size_t count = least(CHUNK, call->k - at);
+        decode(format, &call->w, j, at, count, weights);
+        for (size_t r = 0; r < rows; r++) {
+            const float *x = call->x + (i + r) * call->x_stride + at;
+            for (size_t l = 0; l < count; l++)
+                sums[r] += (double)weights[l] * x[l];
         }
     }
 }
@@ -90,30 +82,40 @@ static void digits(const struct accel_format *format, const void *const *planes,
     }
 }
 
-static void matmul8(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+/* The same with x rounded to 8 bits: the sum of a block is an exact integer. */
+static void sum_row8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                     double *sums)
+{
+    size_t blocks = call->k / CPU_BLOCK;
+    for (size_t b = 0; b < blocks; b++) {
+        int32_t w[CPU_BLOCK];
+        float d, m;
+        const void *planes[2];
+        planes_at(format, &call->w, j, b * CPU_BLOCK, planes);
+        digits(format, planes, b * CPU_BLOCK % format->block_values, w, &d, &m);
+        for (size_t r = 0; r < rows; r++) {
+            const int8_t *x = call->x8.q + (i + r) * call->k + b * CPU_BLOCK;
+            size_t at = (i + r) * blocks + b;
+            int32_t dot = 0;
+            for (size_t l = 0; l < CPU_BLOCK; l++)
+                dot += w[l] * x[l];
+            sums[r] += (double)d * call->x8.scale[at] * dot + (double)m * call->x8.sum[at];
+        }
+    }
+}
+
+static void matmul(const struct cpu_matmul *call, uint32_t type, int eight, size_t begin, size_t end)
 {
     struct accel_format format;
     (void)accel_format_describe(type, &format);
-    size_t blocks = call->k / CPU_BLOCK;
     for (size_t j = begin; j < end; j++) {
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
             size_t rows = least(ROWS, call->m - i);
-            for (size_t b = 0; b < blocks; b++) {
-                int32_t w[CPU_BLOCK];
-                float d, m;
-                const void *planes[2];
-                planes_at(&format, &call->w, j, b * CPU_BLOCK, planes);
-                digits(&format, planes, b * CPU_BLOCK % format.block_values, w, &d, &m);
-                for (size_t r = 0; r < rows; r++) {
-                    const int8_t *x = call->x8.q + (i + r) * call->k + b * CPU_BLOCK;
-                    int32_t dot = 0;
-                    for (size_t l = 0; l < CPU_BLOCK; l++)
-                        dot += w[l] * x[l];
-                    size_t at = (i + r) * blocks + b;
-                    sums[r] += (double)d * call->x8.scale[at] * dot + (double)m * call->x8.sum[at];
-                }
-            }
+            if (eight)
+                sum_row8(&format, call, i, rows, j, sums);
+            else
+                sum_row(&format, call, i, rows, j, sums);
             for (size_t r = 0; r < rows; r++)
                 finish(call, i + r, j, sums[r]);
         }
@@ -135,7 +137,7 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
 #define MATMUL(name, type)                                                                                             \
     void cpu_matmul_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
-        matmul(call, type, begin, end);                                                                                \
+        matmul(call, type, 0, begin, end);                                                                             \
     }                                                                                                                  \
     void cpu_embed_##name##_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,      \
                                    float *y, size_t begin, size_t end)                                                 \
@@ -146,7 +148,7 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
 #define MATMUL8(name, type)                                                                                            \
     void cpu_matmul8_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                          \
     {                                                                                                                  \
-        matmul8(call, type, begin, end);                                                                               \
+        matmul(call, type, 1, begin, end);                                                                             \
     }
 
 MATMUL(f32, ACCEL_F32)

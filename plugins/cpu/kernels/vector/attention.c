@@ -5,7 +5,7 @@
  * small array, softmax carried from tile to tile (largest score, sum), values added to y. Scratch is two arrays of
  * KEYS. Bound: bytes of the caches for one token, operations (2 multiply-adds per element and head) for many.
  */
-#include "math.h"
+#include "functions.h"
 
 #define KEYS 32u
 

@@ -4,7 +4,7 @@
 #ifndef CPU_VECTOR_FINISH_H
 #define CPU_VECTOR_FINISH_H
 
-#include "math.h"
+#include "functions.h"
 
 CPU_INLINE vf finish_vector(const struct cpu_matmul *call, vf sums, vf bias, vf residual)
 {

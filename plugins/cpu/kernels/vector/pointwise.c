@@ -4,7 +4,7 @@
  * Layout: flat. Tile: one vector. Bound: operations for the transcendental functions (about 20 per vector), bytes for
  * the rest.
  */
-#include "math.h"
+#include "functions.h"
 
 /* y = function(x), times `up` where there is one. */
 CPU_INLINE void apply(const uint32_t function, const float *x, const float *up, float *y, size_t begin, size_t end)

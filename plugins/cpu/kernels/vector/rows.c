@@ -4,7 +4,7 @@
  * Layout: rows as they lie. Tile: one row, four vectors at a time where sums are taken. Bound: bytes; the sines and
  * cosines of rotary positions come from the C library, once per token for all heads.
  */
-#include "math.h"
+#include "functions.h"
 
 /* Sum of (x - mean)^2. */
 CPU_INLINE float squares(const float *x, size_t n, float mean)

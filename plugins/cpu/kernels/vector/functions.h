@@ -3,8 +3,8 @@
  * Inside of the vector kernels: exp, tanh, erf and the element-wise functions of accel/ops.h on vectors of floats.
  * Errors, measured by the tests over all exponents: exp 2 units in the last place, tanh and erf 3e-7 absolute.
  */
-#ifndef CPU_VECTOR_MATH_H
-#define CPU_VECTOR_MATH_H
+#ifndef CPU_VECTOR_FUNCTIONS_H
+#define CPU_VECTOR_FUNCTIONS_H
 
 #include "vec.h"
 
