@@ -67,10 +67,12 @@ struct accel_fact {
     const char *origin; /**< where it was read: "/sys/fs/cgroup/cpu.max" */
 };
 
+/** Number of facts of the machine, 0 before discover. */
 ACCEL_API uint32_t accel_fact_count(const struct accel_context *context) ACCEL_NOEXCEPT;
 /** The fact at `index`, or NULL past the end. */
 ACCEL_API const struct accel_fact *accel_fact_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT;
 
+/** Number of pieces of hardware that drivers are told of. */
 ACCEL_API uint32_t accel_hardware_count(const struct accel_context *context) ACCEL_NOEXCEPT;
 /** The piece of hardware at `index`, as drivers are given it, or NULL past the end. */
 ACCEL_API const struct accel_hardware *accel_hardware_get(const struct accel_context *context,
@@ -103,6 +105,7 @@ struct accel_plugin_info {
     uint64_t probe_nanoseconds; /**< of the probe, when there was one now */
 };
 
+/** Number of plugin files that were found, refused ones too. */
 ACCEL_API uint32_t accel_plugin_count(const struct accel_context *context) ACCEL_NOEXCEPT;
 /** The plugin at `index`, in the order of the search, or NULL past the end. */
 ACCEL_API const struct accel_plugin_info *accel_plugin_get(const struct accel_context *context,
@@ -123,6 +126,7 @@ struct accel_device_info {
     int32_t hardware;                /**< index of its hardware, or -1 */
 };
 
+/** Number of devices. */
 ACCEL_API uint32_t accel_device_count(const struct accel_context *context) ACCEL_NOEXCEPT;
 /** The device at `index`, or NULL past the end. */
 ACCEL_API const struct accel_device_info *accel_device_get(const struct accel_context *context,
@@ -140,6 +144,7 @@ struct accel_verdict {
     const char *remedy; /**< may be empty */
 };
 
+/** Number of verdicts, those of drivers first. */
 ACCEL_API uint32_t accel_verdict_count(const struct accel_context *context) ACCEL_NOEXCEPT;
 /** The verdict at `index`, or NULL past the end. */
 ACCEL_API const struct accel_verdict *accel_verdict_get(const struct accel_context *context,

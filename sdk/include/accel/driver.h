@@ -114,6 +114,7 @@ struct accel_facts {
 struct accel_device_sink {
     uint32_t size;
     uint32_t zero;
+    /** Takes one device. Not ACCEL_OK: the facts are refused, `error` says which, and the driver goes on or ends. */
     int32_t(ACCEL_CALL *device)(const struct accel_device_sink *sink, const struct accel_facts *facts,
                                 struct accel_error *error) ACCEL_NOEXCEPT;
     /** Says why a piece of hardware (index, or -1 for none of the list) is not a device: code, text, remedy or NULL. */

@@ -56,6 +56,8 @@ struct accel_claim {
 struct accel_claim_sink {
     uint32_t size;
     uint32_t zero;
+    /** Takes one answer; it is copied before the call returns. Not ACCEL_OK: the driver ends its claim with that code.
+     */
     int32_t(ACCEL_CALL *claim)(const struct accel_claim_sink *sink, const struct accel_claim *claim,
                                struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -90,6 +92,7 @@ struct accel_source {
 struct accel_blob_writer {
     uint32_t size;
     uint32_t zero;
+    /** Appends `count` bytes. */
     int32_t(ACCEL_CALL *write)(const struct accel_blob_writer *writer, const void *bytes, uint64_t count,
                                struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -110,6 +113,7 @@ struct accel_driver_weights;
 struct accel_weights_table {
     uint32_t size;
     uint32_t zero;
+    /** Frees the container and what `pull` filled. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_weights *weights) ACCEL_NOEXCEPT;
     /** Takes the bytes of all weights in the layout that the driver wants. More memory than one chunk beside the
      *  container is not used. */
@@ -136,6 +140,7 @@ struct accel_node_report {
 struct accel_report_sink {
     uint32_t size;
     uint32_t zero;
+    /** Takes the report of one node; it is copied before the call returns. */
     int32_t(ACCEL_CALL *node)(const struct accel_report_sink *sink, const struct accel_node_report *report,
                               struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -146,6 +151,7 @@ struct accel_driver_module;
 struct accel_module_table {
     uint32_t size;
     uint32_t zero;
+    /** Frees the module; its sets are gone already. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_module *module) ACCEL_NOEXCEPT;
     /** Bytes and alignment of the scratch that a set of this program needs with these values of its symbols and this
      *  many ranks. Scratch belongs to a queue and holds nothing between steps. Monotonic in each symbol. */

@@ -30,6 +30,7 @@ struct accel_driver_buffer;
 struct accel_buffer_table {
     uint32_t size;
     uint32_t zero;
+    /** Frees the buffer. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_buffer *buffer) ACCEL_NOEXCEPT;
     /** Optional (contents cross by steps alone): the address at which the host may use the whole buffer while no step
      *  uses it, valid until free. */
@@ -69,6 +70,7 @@ struct accel_driver_state;
 struct accel_state_table {
     uint32_t size;
     uint32_t zero;
+    /** Frees the state. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_state *state) ACCEL_NOEXCEPT;
 };
 
@@ -142,6 +144,7 @@ struct accel_step {
 struct accel_set_table {
     uint32_t size;
     uint32_t zero;
+    /** Frees the set, not what it was bound to. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_set *set) ACCEL_NOEXCEPT;
     /** Required where the driver has no queue_create, else NULL: runs the program now, in the caller's thread and on
      *  the threads of `crew`, and returns when it is done. One call at a time for one set, and for all sets that

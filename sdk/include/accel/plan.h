@@ -78,7 +78,9 @@ struct accel_plan_setting {
     const char *losers;  /**< one per line: value, place, because, of those that were overruled; may be empty */
 };
 
+/** Number of settings: those of the profiles' table, then options of the driver that were set. */
 ACCEL_API uint32_t accel_plan_setting_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The setting at `index`, or NULL past the end. */
 ACCEL_API const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan,
                                                                   uint32_t index) ACCEL_NOEXCEPT;
 /** The setting called `key`, or NULL. */
@@ -119,7 +121,9 @@ struct accel_plan_memory {
     const char *origin; /**< "estimated: 2 planes x 22 layers x ..." */
 };
 
+/** Number of classes of memory with bytes; 0 before accel_plan_place. */
 ACCEL_API uint32_t accel_plan_memory_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The row at `index`, or NULL past the end. */
 ACCEL_API const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan,
                                                                 uint32_t index) ACCEL_NOEXCEPT;
 
@@ -133,6 +137,7 @@ struct accel_plan_fit {
     const char *budget_origin;
 };
 
+/** The verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_place. */
 ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -150,7 +155,9 @@ struct accel_plan_node {
     double tolerance;
 };
 
+/** Number of nodes of all graphs that were placed. */
 ACCEL_API uint32_t accel_plan_node_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The node at `index`, graph after graph, or NULL past the end. */
 ACCEL_API const struct accel_plan_node *accel_plan_node_get(const struct accel_plan *plan,
                                                             uint32_t index) ACCEL_NOEXCEPT;
 

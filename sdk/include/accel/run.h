@@ -33,6 +33,7 @@ struct accel_queue;
 ACCEL_API int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
                                     uint32_t count, struct accel_device **out_device,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the device; it is closed when nothing made from it is left. */
 ACCEL_API void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT;
 
 /** Compiles all graphs that share weights. The graphs stay valid as long as the module. `options`, `source` and `task`
@@ -41,6 +42,7 @@ ACCEL_API int32_t accel_module_create(struct accel_device *device, const struct 
                                       uint32_t graph_count, const struct accel_compile_options *options,
                                       const struct accel_source *source, const struct accel_task *task,
                                       struct accel_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the module. */
 ACCEL_API void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT;
 
 /** Loads the weights of a module: used where the source maps them, or copied, or pulled by the driver. The source stays
@@ -48,11 +50,13 @@ ACCEL_API void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT;
 ACCEL_API int32_t accel_weights_create(struct accel_module *module, const struct accel_source *source,
                                        const struct accel_task *task, struct accel_weights **out_weights,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the weights. */
 ACCEL_API void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT;
 
 /** A buffer of `bytes` in heap `heap`, filled with zeros and counted under ACCEL_MEMORY_ACTIVATION. */
 ACCEL_API int32_t accel_buffer_create(struct accel_device *device, uint64_t bytes, uint32_t heap,
                                       struct accel_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the buffer. */
 ACCEL_API void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
 /** The address of a buffer that the host can see, or NULL; to be used while no step uses the buffer. */
 ACCEL_API void *accel_buffer_address(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
@@ -61,6 +65,7 @@ ACCEL_API void *accel_buffer_address(struct accel_buffer *buffer) ACCEL_NOEXCEPT
 ACCEL_API int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts,
                                      uint32_t part_count, uint64_t slots, struct accel_state **out_state,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the state. */
 ACCEL_API void accel_state_free(struct accel_state *state) ACCEL_NOEXCEPT;
 
 /** How a queue runs. Open. */
@@ -95,6 +100,7 @@ ACCEL_API int32_t accel_set_create(struct accel_module *module, uint32_t program
                                    const uint64_t *symbols, const struct accel_bind *binds, uint32_t bind_count,
                                    struct accel_weights *weights, struct accel_set **out_set,
                                    struct accel_error *error) ACCEL_NOEXCEPT;
+/** Drops the set, and with it its hold on all that it binds. */
 ACCEL_API void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT;
 
 /** Runs one step of a set and waits for it: submit and wait in one, on the fast path of drivers that run in the
