@@ -15,3 +15,12 @@ drivers_tests += tests/drivers/four_test
 tests_drivers_four_test_SOURCES = %D%/four_test.c $(drivers_rig)
 tests_drivers_four_test_LDADD = $(drivers_rig_libs)
 EXTRA_tests_drivers_four_test_DEPENDENCIES = tests/drivers/four.la
+
+drivers_sdk = %D%/stub.h %D%/stub.c
+drivers_sdk_libs = libaccel-driver.la libaccel.la $(CMOCKA_LIBS) -lpthread -lm
+
+drivers_tests += tests/drivers/sdk_parts tests/drivers/sdk_program
+tests_drivers_sdk_parts_SOURCES = %D%/sdk_parts.c $(drivers_sdk)
+tests_drivers_sdk_parts_LDADD = $(drivers_sdk_libs)
+tests_drivers_sdk_program_SOURCES = %D%/sdk_program.c $(drivers_sdk)
+tests_drivers_sdk_program_LDADD = $(drivers_sdk_libs)

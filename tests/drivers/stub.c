@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/drivers/stub.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+static int32_t take_line(const struct accel_host *host, uint32_t level, const char *text)
+{
+    (void)level, (void)text;
+    ((struct stub *)(uintptr_t)host)->lines++;
+    return ACCEL_OK;
+}
+
+static int32_t allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                        void **out_memory, struct accel_error *error)
+{
+    struct stub *stub = (struct stub *)(uintptr_t)host;
+
+    (void)memory_class;
+    *out_memory = NULL;
+    if (++stub->calls == stub->fail_at) {
+        if (error != NULL) {
+            error->code = ACCEL_E_MEMORY;
+            snprintf(error->text, sizeof(error->text), "allocation %u fails", stub->calls);
+        }
+        return ACCEL_E_MEMORY;
+    }
+    *out_memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    assert_non_null(*out_memory);
+    memset(*out_memory, 0, bytes);
+    stub->blocks++;
+    return ACCEL_OK;
+}
+
+static int32_t release(const struct accel_host *host, void *memory)
+{
+    ((struct stub *)(uintptr_t)host)->blocks -= memory != NULL;
+    free(memory);
+    return ACCEL_OK;
+}
+
+static int32_t now(const struct accel_host *host, uint64_t *out_nanoseconds)
+{
+    struct timespec time;
+
+    (void)host;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    *out_nanoseconds = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return ACCEL_OK;
+}
+
+void stub_init(struct stub *stub)
+{
+    memset(stub, 0, sizeof(*stub));
+    stub->host = (struct accel_host){
+        .size = sizeof(stub->host), .log = take_line, .allocate = allocate, .release = release, .clock = now};
+}
+
+struct job {
+    pthread_t thread;
+    accel_crew_function function;
+    void *argument;
+    uint32_t rank, ranks;
+};
+
+static void *work(void *argument)
+{
+    struct job *job = argument;
+
+    job->function(job->argument, job->rank, job->ranks);
+    return NULL;
+}
+
+static int32_t crew_run(const struct accel_crew *crew, uint32_t ranks, accel_crew_function function, void *argument,
+                        struct accel_error *error)
+{
+    struct job jobs[4];
+
+    (void)error;
+    assert_in_range(ranks, 1, crew->ranks);
+    for (uint32_t r = 1; r < ranks; r++) {
+        jobs[r] = (struct job){.function = function, .argument = argument, .rank = r, .ranks = ranks};
+        assert_int_equal(pthread_create(&jobs[r].thread, NULL, work, &jobs[r]), 0);
+    }
+    function(argument, 0, ranks);
+    for (uint32_t r = 1; r < ranks; r++)
+        pthread_join(jobs[r].thread, NULL);
+    return ACCEL_OK;
+}
+
+const struct accel_crew stub_crew1 = {.size = sizeof(stub_crew1), .ranks = 1, .run = crew_run};
+const struct accel_crew stub_crew2 = {.size = sizeof(stub_crew2), .ranks = 2, .run = crew_run};
+const struct accel_crew stub_crew4 = {.size = sizeof(stub_crew4), .ranks = 4, .run = crew_run};

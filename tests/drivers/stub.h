@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A host for tests of the driver library alone: memory that is counted and that can run out, and crews of real threads.
+ */
+#ifndef ACCEL_TESTS_DRIVERS_STUB_H
+#define ACCEL_TESTS_DRIVERS_STUB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <accel/driver.h>
+
+struct stub {
+    struct accel_host host;
+    uint32_t blocks;  /**< alive */
+    uint32_t calls;   /**< of allocate so far */
+    uint32_t fail_at; /**< the call that fails, counted from 1; 0: none */
+    uint32_t lines;   /**< of log */
+};
+
+void stub_init(struct stub *stub);
+
+/** Starts `ranks` threads for every run. Static. */
+extern const struct accel_crew stub_crew1, stub_crew2, stub_crew4;
+
+#endif
