@@ -8,7 +8,7 @@
 
 /* What a meeting of ranks and the start of a crew cost, in nanoseconds: data that moves to another processor's cache is
  * in it. Measured between two processors that share their last cache; a wrong guess costs little near the border. */
-#define MEETING 500u
+#define MEETING 250u
 #define CREW 3000u
 
 /* Nanoseconds on one rank; UINT64_MAX where the kernel does not say. */

@@ -20,3 +20,12 @@ tests_bench_make_model_LDADD = libaccel-quant.la -lm
 EXTRA_PROGRAMS += tests/bench/model
 tests_bench_model_SOURCES = %D%/model.c
 tests_bench_model_LDADD = libaccel-model.la libaccel.la
+
+# A step through the driver library against the same kernels in a bare loop, and what ranks cost.
+EXTRA_PROGRAMS += tests/bench/overhead
+tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers/stub.c \
+	plugins/cpu/operators/attention.c plugins/cpu/operators/matmul.c plugins/cpu/operators/pointwise.c \
+	plugins/cpu/operators/table.c
+# Flags of its own: objects of another name than those of the plugin.
+tests_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS)
+tests_bench_overhead_LDADD = libcpu-kernels.la libaccel-driver.la $(core_test_libs) -lpthread -lm
