@@ -60,10 +60,28 @@ static bool is_folder(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-static int32_t find(const char *configured, char **out_path, struct accel_error *error)
+char *accel_paths_uninstalled(const char *library, const char *name)
+{
+    static const char folder[] = "/.libs";
+    const char *slash = strrchr(library, '/');
+    size_t length = slash ? (size_t)(slash - library) : 0;
+    char *path, *top;
+    if (length < sizeof(folder) || memcmp(slash - (sizeof(folder) - 1), folder, sizeof(folder) - 1) != 0)
+        return NULL;
+    path = strndup(library, length - (sizeof(folder) - 1));
+    top = path ? accel_file_join(path, "uninstalled") : NULL;
+    free(path);
+    path = top ? accel_file_join(top, name) : NULL;
+    free(top);
+    return path;
+}
+
+static int32_t find(const char *configured, const char *name, char **out_path, struct accel_error *error)
 {
     char *library = own_file();
     char *path = library ? accel_paths_relocate(library, ACCEL_PREFIX, ACCEL_LIBDIR, configured) : NULL;
+    if (library != NULL && path == NULL)
+        path = accel_paths_uninstalled(library, name);
     free(library);
     if (path != NULL && !is_folder(path)) {
         free(path);
@@ -77,17 +95,17 @@ static int32_t find(const char *configured, char **out_path, struct accel_error 
 
 int32_t accel_paths_drivers(char **out_path, struct accel_error *error)
 {
-    return find(ACCEL_DRIVERSDIR, out_path, error);
+    return find(ACCEL_DRIVERSDIR, "drivers", out_path, error);
 }
 
 int32_t accel_paths_profiles(char **out_path, struct accel_error *error)
 {
-    return find(ACCEL_PROFILESDIR, out_path, error);
+    return find(ACCEL_PROFILESDIR, "profiles", out_path, error);
 }
 
 int32_t accel_paths_libexec(char **out_path, struct accel_error *error)
 {
-    return find(ACCEL_LIBEXECDIR, out_path, error);
+    return find(ACCEL_LIBEXECDIR, "libexec", out_path, error);
 }
 
 int32_t accel_paths_settings(char **out_path, struct accel_error *error)

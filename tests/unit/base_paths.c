@@ -45,6 +45,18 @@ static void a_moved_tree_keeps_its_shape(void **state)
     }
 }
 
+static void the_build_tree_is_known(void **state)
+{
+    static const char *const elsewhere[] = {"/b/libs/libaccel.so", "/b/x.libs/libaccel.so", "/.libs/libaccel.so",
+                                            ".libs/libaccel.so", "libaccel.so"};
+    char *path = accel_paths_uninstalled("/b/build/.libs/libaccel.so.0", "drivers");
+    (void)state;
+    assert_string_equal(path, "/b/build/uninstalled/drivers");
+    free(path);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+        assert_null(accel_paths_uninstalled(elsewhere[i], "drivers"));
+}
+
 /* A test program is not an installed library, so the configured folders are what it gets. */
 static void outside_of_a_tree_the_configured_folders_hold(void **state)
 {
@@ -68,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_moved_tree_keeps_its_shape),
+        cmocka_unit_test(the_build_tree_is_known),
         cmocka_unit_test(outside_of_a_tree_the_configured_folders_hold),
     };
     return cmocka_run_group_tests_name("base_paths", tests, NULL, NULL);

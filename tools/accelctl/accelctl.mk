@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command.
 bin_PROGRAMS += accelctl
-accelctl_SOURCES = \
+accelctl_sources = \
 	%D%/common.c \
 	%D%/common.h \
-	%D%/main.c \
+	%D%/external.c \
+	%D%/external.h \
+	%D%/guard.c \
+	%D%/guard.h \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/option.c \
@@ -12,13 +15,19 @@ accelctl_SOURCES = \
 	%D%/print_plan.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
+	%D%/progress.c \
+	%D%/progress.h \
+	%D%/say.c \
+	%D%/say.h \
 	%D%/verb.h \
 	%D%/verb_devices.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
 	%D%/verb_run.c \
 	%D%/verb_trace.c \
-	%D%/verb_version.c
-accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+	%D%/verb_version.c \
+	%D%/verbs.c
+accelctl_SOURCES = %D%/main.c $(accelctl_sources)
+accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
-accelctl_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS)
+accelctl_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) $(SYSTEM_LIBS)

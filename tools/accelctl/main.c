@@ -2,91 +2,107 @@
 /* accelctl: discovers accelerators, plans, runs. One verb, one file. */
 #include "config.h"
 
+#include "tools/accelctl/external.h"
+#include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct verb *const verbs[] = {&verb_devices, &verb_plugins, &verb_plan,
-                                           &verb_run,     &verb_trace,   &verb_version};
-
-enum { VERBS = sizeof verbs / sizeof *verbs };
-
-static void print_help(FILE *to)
+static void print_rows(const char *heading, const struct word_row *row)
 {
-    fprintf(to,
-            "accelctl: discovers every accelerator of a machine, decides and explains how a model should run on it,\n"
-            "and runs it.\n\nUsage: accelctl VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n");
+    printf("\n%s:\n", heading);
+    for (; row->left != NULL; row++)
+        print_wrapped((uint32_t)printf("  %-20s", row->left), 22, row->right);
+}
+
+static void print_help(void)
+{
+    print_wrapped(0, 0,
+                  "accelctl: discovers every accelerator of a machine, decides and explains how a model should run on "
+                  "it, and runs it.");
+    printf("\nUsage: accelctl VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n");
     for (uint32_t i = 0; i < VERBS; i++)
-        fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    fprintf(to,
-            "\naccelctl VERB --help tells the options of a verb.\n\n"
-            "Exit status: 0 done; 1 a run or the machine failed; 2 wrong usage; 3 a file is missing, malformed or not\n"
-            "supported; 4 no such device, or a fallback is denied; 5 it does not fit in memory; 130 interrupted.\n");
+        print_wrapped((uint32_t)printf("  %-20s", verbs[i]->name), 22, verbs[i]->summary);
+    printf("\naccelctl VERB --help, or accelctl help VERB, tells the options of a verb.\n");
+    print_rows("Exit status", exit_rows);
+    print_rows("Environment", environment_rows);
 }
 
-/* How many letters have to change, for suggestions; words are short. */
-static uint32_t distance(const char *a, const char *b)
+static const struct verb *find_verb(const char *name)
 {
-    uint32_t row[32];
-    size_t width = strlen(b);
-
-    if (width >= 32 || strlen(a) >= 32)
-        return 32;
-    for (uint32_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
-        uint32_t corner = row[0];
-
-        row[0] = i;
-        for (uint32_t j = 1; j <= width; j++) {
-            uint32_t above = row[j];
-            uint32_t best = corner + (a[i - 1] != b[j - 1]);
-
-            best = above + 1 < best ? above + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            corner = above;
-        }
-    }
-    return row[width];
+    for (uint32_t i = 0; i < VERBS; i++)
+        if (strcmp(name, verbs[i]->name) == 0)
+            return verbs[i];
+    return NULL;
 }
 
-static int refuse_verb(const char *name)
+static int refuse_verb(const char *name, char **arguments)
 {
     const struct verb *nearest = NULL;
     uint32_t least = 3;
+    uint32_t json = 0;
+    char text[200];
 
     for (uint32_t i = 0; i < VERBS; i++) {
-        uint32_t d = distance(name, verbs[i]->name);
+        uint32_t d = word_distance(name, verbs[i]->name);
 
         if (d < least) {
             least = d;
             nearest = verbs[i];
         }
     }
-    fprintf(stderr, "accelctl: no verb '%s'%s%s%s\naccelctl --help lists them\n", name,
-            nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest->name,
-            nearest == NULL ? "" : "'?");
-    return EXIT_USAGE;
+    for (; *arguments != NULL; arguments++)
+        json |= strcmp(*arguments, "--json") == 0;
+    if (nearest == NULL)
+        snprintf(text, sizeof text, "there is no verb '%.60s'", name);
+    else
+        snprintf(text, sizeof text, "there is no verb '%.60s'; did you mean '%s'?", name, nearest->name);
+    return say(json, EXIT_USAGE, "usage", text, "accelctl --help lists the verbs");
+}
+
+static int help(const char *name, char **arguments)
+{
+    const struct verb *verb = name == NULL ? NULL : find_verb(name);
+
+    if (verb != NULL)
+        print_verb_help(verb);
+    else if (name == NULL)
+        print_help();
+    else
+        return refuse_verb(name, arguments);
+    return EXIT_DONE;
+}
+
+static int act(int count, char **arguments)
+{
+    const struct verb *verb;
+
+    if (count < 2)
+        return say(0, EXIT_USAGE, "usage", "wants a verb", "accelctl --help lists the verbs");
+    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)
+        return help(NULL, arguments);
+    if (strcmp(arguments[1], "help") == 0)
+        return help(arguments[2], arguments);
+    if (strcmp(arguments[1], "--version") == 0)
+        return verb_version.run(0, arguments + 2, &verb_version);
+    verb = find_verb(arguments[1]);
+    if (verb != NULL)
+        return verb->run(count - 2, arguments + 2, verb);
+    run_external(arguments[1], arguments + 1);
+    return refuse_verb(arguments[1], arguments);
 }
 
 int main(int count, char **arguments)
 {
+    int code;
+
     /* Else hwloc loads its own plugins, which open the libraries of vendors in this process: what drivers are for. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
-    if (count < 2) {
-        print_help(stderr);
-        return EXIT_USAGE;
+    code = act(count, arguments);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        say(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output", NULL);
+        code = code == EXIT_DONE ? EXIT_FAILED : code;
     }
-    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 || strcmp(arguments[1], "help") == 0) {
-        print_help(stdout);
-        return EXIT_DONE;
-    }
-    if (strcmp(arguments[1], "--version") == 0)
-        return verb_version.run(0, arguments + 2, &verb_version);
-    for (uint32_t i = 0; i < VERBS; i++)
-        if (strcmp(arguments[1], verbs[i]->name) == 0)
-            return verbs[i]->run(count - 2, arguments + 2, verbs[i]);
-    return refuse_verb(arguments[1]);
+    return code;
 }

@@ -20,7 +20,4 @@ int open_model(const struct common *common, const char *path, const struct accel
                uint32_t flags, uint32_t outputs, struct opened *opened);
 void close_model(struct opened *opened);
 
-/* From now on a bus error in a mapping of this model ends the command with the file's name: it has shrunk. */
-void guard_mappings(const struct accel_model *model);
-
 #endif

@@ -1,60 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { HELP_COLUMN = 32 };
+
+static void print_option(char letter, const char *name, const char *argument, const char *help)
+{
+    char left[64];
+    int length;
+
+    if (letter == 0)
+        length = snprintf(left, sizeof left, "      --%s%s%s", name, argument == NULL ? "" : " ",
+                          argument == NULL ? "" : argument);
+    else
+        length = snprintf(left, sizeof left, "  -%c, --%s%s%s", letter, name, argument == NULL ? "" : " ",
+                          argument == NULL ? "" : argument);
+    printf("%-*s", HELP_COLUMN, left);
+    print_wrapped(length < HELP_COLUMN ? HELP_COLUMN : (uint32_t)length, HELP_COLUMN, help);
+}
+
 void print_verb_help(const struct verb *verb)
 {
-    printf("accelctl %s: %s\n\nUsage: accelctl %s%s%s%s\n", verb->name, verb->summary, verb->name,
-           verb->option_count > 0 ? " [OPTION...]" : "", verb->arguments[0] == '\0' ? "" : " ", verb->arguments);
-    if (verb->detail[0] != '\0')
-        printf("\n%s\n", verb->detail);
+    const char *line = verb->detail;
+
+    print_wrapped((uint32_t)printf("accelctl %s: ", verb->name), 0, verb->summary);
+    printf("\nUsage: accelctl %s [OPTION...]%s%s\n", verb->name, verb->arguments[0] == '\0' ? "" : " ",
+           verb->arguments);
+    while (*line != '\0') {
+        char paragraph[1024];
+        size_t length = strcspn(line, "\n");
+
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, line);
+        printf("\n");
+        print_wrapped(0, 0, paragraph);
+        line += length + (line[length] == '\n');
+    }
     printf("\nOptions:\n");
     for (uint32_t i = 0; i < verb->option_count; i++) {
         const struct option_row *row = &verb->options[i];
-        char left[64];
 
-        snprintf(left, sizeof left, "%c%c%s --%s%s%s", row->letter == 0 ? ' ' : '-',
-                 row->letter == 0 ? ' ' : row->letter, row->letter == 0 ? " " : ",", row->name,
-                 row->argument == NULL ? "" : " ", row->argument == NULL ? "" : row->argument);
-        printf("  %-30s %s\n", left, row->help);
+        print_option(row->letter, row->name, row->argument, row->help);
     }
-    printf("  %-30s %s\n", "-h, --help", "this text");
+    print_option('h', "help", NULL, "print this text");
 }
 
-static int complain(const struct verb *verb, const char *text, const char *what)
+/* One use of the parser. */
+struct parser {
+    const struct verb *verb;
+    void *target;
+    char **arguments;
+    int count;
+    int at;
+    uint32_t json; /* 1: errors go out as JSON */
+};
+
+static int complain(const struct parser *p, const char *format, ...) ACCEL_PRINTF(2, 3);
+
+static int complain(const struct parser *p, const char *format, ...)
 {
-    fprintf(stderr, "accelctl %s: %s%s%s\n", verb->name, text, what == NULL ? "" : " ", what == NULL ? "" : what);
-    fprintf(stderr, "accelctl %s --help tells the options\n", verb->name);
-    return EXIT_USAGE;
+    char text[400], remedy[100];
+    int length = snprintf(text, sizeof text, "%s: ", p->verb->name);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text + length, sizeof text - (size_t)length, format, list);
+    va_end(list);
+    snprintf(remedy, sizeof remedy, "accelctl %s --help lists arguments and options", p->verb->name);
+    return say(p->json, EXIT_USAGE, "usage", text, remedy);
 }
 
-static const struct option_row *find_row(const struct verb *verb, const char *word, size_t length)
+static int refuse_option(const struct parser *p, const char *word, size_t length)
 {
-    for (uint32_t i = 0; i < verb->option_count; i++) {
-        const struct option_row *row = &verb->options[i];
+    const struct option_row *nearest = NULL;
+    uint32_t least = 4;
+    char name[32];
 
-        if (word[0] == '-' && word[1] == '-' && strlen(row->name) == length - 2 &&
-            strncmp(word + 2, row->name, length - 2) == 0)
-            return row;
-        if (word[1] != '-' && row->letter != 0 && word[1] == row->letter && length == 2)
-            return row;
+    snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), word);
+    for (uint32_t i = 0; strlen(name) > 3 && i < p->verb->option_count; i++) {
+        uint32_t distance = word_distance(name + 2, p->verb->options[i].name);
+
+        /* A word of three letters is not meant by three other ones. */
+        if (distance < least && distance < strlen(p->verb->options[i].name)) {
+            least = distance;
+            nearest = &p->verb->options[i];
+        }
     }
-    return NULL;
+    if (nearest == NULL)
+        return complain(p, "there is no option %.*s", (int)length, word);
+    return complain(p, "there is no option %.*s; did you mean --%s?", (int)length, word, nearest->name);
 }
 
-static int store(const struct verb *verb, const struct option_row *row, const char *value, void *target)
+static int store_number(const struct parser *p, const struct option_row *row, const char *value)
 {
-    void *place = (char *)target + row->offset;
-    struct text_list *list = place;
+    void *place = (char *)p->target + row->offset;
     char *end = NULL;
+    double number;
 
     errno = 0;
+    if (row->type == OPTION_NUMBER) {
+        *(uint64_t *)place = strtoull(value, &end, 10);
+        number = (double)*(uint64_t *)place;
+    } else {
+        *(double *)place = number = strtod(value, &end);
+    }
+    if (errno != 0 || end == value || *end != '\0' || strchr(" \t\n-+", value[0]) != NULL || !isfinite(number))
+        return complain(p, "--%s wants a %snumber, not '%s'", row->name, row->type == OPTION_NUMBER ? "whole " : "",
+                        value);
+    if ((row->least != 0 || row->most != 0) && (number < row->least || number > row->most))
+        return complain(p, "--%s wants a number from %.10g to %.10g, not %s", row->name, row->least, row->most, value);
+    return -1;
+}
+
+static int store(const struct parser *p, const struct option_row *row, const char *value)
+{
+    void *place = (char *)p->target + row->offset;
+    struct text_list *list = place;
+
     switch (row->type) {
     case OPTION_FLAG:
         *(uint32_t *)place = 1;
@@ -64,73 +134,98 @@ static int store(const struct verb *verb, const struct option_row *row, const ch
         return -1;
     case OPTION_LIST:
         if (list->count == LIST_MOST)
-            return complain(verb, "too many of", row->name);
+            return complain(p, "more than %d of --%s", LIST_MOST, row->name);
         list->items[list->count++] = value;
         return -1;
-    case OPTION_NUMBER:
-        *(uint64_t *)place = strtoull(value, &end, 10);
-        break;
-    case OPTION_REAL:
-        *(double *)place = strtod(value, &end);
-        break;
+    default:
+        return store_number(p, row, value);
     }
-    if (errno != 0 || end == value || *end != '\0' || value[0] == '-')
-        return complain(verb, "not a number that is wanted here:", value);
-    return -1;
 }
 
-/* One option at arguments[at]; *used is 1 or 2 words. */
-static int parse_one(const struct verb *verb, int count, char **arguments, int at, void *target, int *used)
+/* The value of an option is the rest of its word, or the next word. */
+static int take_value(struct parser *p, const struct option_row *row, const char *rest)
 {
-    const char *word = arguments[at];
-    const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
-    size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
-    const struct option_row *row;
+    if (rest != NULL)
+        return store(p, row, rest);
+    if (p->at == p->count)
+        return complain(p, "--%s wants a value: %s", row->name, row->argument);
+    return store(p, row, p->arguments[p->at++]);
+}
 
-    *used = 1;
+static int parse_long(struct parser *p, const char *word)
+{
+    size_t length = strcspn(word, "=");
+
+    for (uint32_t i = 0; i < p->verb->option_count; i++) {
+        const struct option_row *row = &p->verb->options[i];
+
+        if (strlen(row->name) != length - 2 || strncmp(word + 2, row->name, length - 2) != 0)
+            continue;
+        if (row->type != OPTION_FLAG)
+            return take_value(p, row, word[length] == '=' ? word + length + 1 : NULL);
+        return word[length] == '=' ? complain(p, "--%s takes no value", row->name) : store(p, row, NULL);
+    }
+    return refuse_option(p, word, length);
+}
+
+/* "-n", "-n20", "-gq". */
+static int parse_short(struct parser *p, const char *word)
+{
+    int code = -1;
+
+    for (const char *letter = word + 1; code < 0 && *letter != '\0'; letter++) {
+        const struct option_row *row = NULL;
+
+        for (uint32_t i = 0; i < p->verb->option_count; i++)
+            if (p->verb->options[i].letter == *letter)
+                row = &p->verb->options[i];
+        if (row == NULL)
+            return complain(p, "there is no option -%c", *letter);
+        if (row->type != OPTION_FLAG)
+            return take_value(p, row, letter[1] == '\0' ? NULL : letter + 1);
+        code = store(p, row, NULL);
+    }
+    return code;
+}
+
+static int parse_word(struct parser *p, int *kept)
+{
+    char *word = p->arguments[p->at++];
+
+    if (word[0] != '-' || word[1] == '\0') {
+        p->arguments[(*kept)++] = word;
+        return -1;
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_verb_help(verb);
+        print_verb_help(p->verb);
         return EXIT_DONE;
     }
-    row = find_row(verb, word, length);
-    if (row == NULL)
-        return complain(verb, "no option", word);
-    if (row->type == OPTION_FLAG)
-        return equals == NULL ? store(verb, row, NULL, target) : complain(verb, "takes no value:", row->name);
-    if (equals != NULL)
-        return store(verb, row, equals + 1, target);
-    if (at + 1 == count)
-        return complain(verb, "wants a value:", word);
-    *used = 2;
-    return store(verb, row, arguments[at + 1], target);
+    return word[1] == '-' ? parse_long(p, word) : parse_short(p, word);
 }
 
 int parse_options(const struct verb *verb, int *count, char **arguments, void *target)
 {
+    struct parser p = {.verb = verb, .target = target, .arguments = arguments, .count = *count};
     int kept = 0;
-    int at = 0;
 
-    while (at < *count) {
-        int used = 1;
-        int code = -1;
+    for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
+        p.json |= strcmp(arguments[i], "--json") == 0;
+    while (p.at < p.count) {
+        int code;
 
-        if (strcmp(arguments[at], "--") == 0) {
-            for (at++; at < *count; at++)
-                arguments[kept++] = arguments[at];
+        if (strcmp(arguments[p.at], "--") == 0) {
+            for (p.at++; p.at < p.count; p.at++)
+                arguments[kept++] = arguments[p.at];
             break;
         }
-        if (arguments[at][0] == '-' && arguments[at][1] != '\0')
-            code = parse_one(verb, *count, arguments, at, target, &used);
-        else
-            arguments[kept++] = arguments[at];
+        code = parse_word(&p, &kept);
         if (code >= 0)
             return code;
-        at += used;
     }
     *count = kept;
     if ((uint32_t)kept < verb->least)
-        return complain(verb, "wants", verb->arguments);
+        return complain(&p, "wants an argument: %s", verb->arguments);
     if ((uint32_t)kept > verb->most)
-        return complain(verb, "does not want", arguments[verb->most]);
+        return complain(&p, "one argument too many: '%s'", arguments[verb->most]);
     return -1;
 }

@@ -5,7 +5,8 @@
 
 #include "tools/accelctl/model.h"
 
-void print_plan(const struct opened *opened, uint32_t nodes);
+/* nodes: list each; losers: show what settings overruled. */
+void print_plan(const struct opened *opened, uint32_t nodes, uint32_t losers);
 json_t *plan_json(const struct opened *opened);
 
 /* Nodes that run in another way than natively. */

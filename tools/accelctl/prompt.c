@@ -55,8 +55,6 @@ static int32_t make_chat(const struct accel_tokenizer *tokenizer, const char *na
         accel_error_remedy(error, "leave --chat out, or use a model that was tuned for conversations");
         return ACCEL_E_NOT_FOUND;
     }
-    if (prompt->text == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "--chat wants a --prompt");
     code = accel_chat_template_create(source, strlen(source), name, &chat, error);
     if (code == ACCEL_OK)
         code = render(tokenizer, chat, prompt, list, error);

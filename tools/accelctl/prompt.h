@@ -8,7 +8,7 @@
 struct prompt {
     const char *text;   /* NULL: empty */
     const char *system; /* of a chat; NULL: the template's own */
-    uint32_t chat;      /* 1: the text is a message of the user */
+    uint32_t chat;      /* 1: the text is a message of the user, and not NULL */
 };
 
 /* Appends the tokens. `name` is the model's path, for messages. */

@@ -40,15 +40,18 @@ struct option_row {
     char letter;      /* 0: none */
     enum option_type type;
     size_t offset;        /* in the verb's struct */
-    const char *argument; /* "FILE", for help; NULL for flags */
+    const char *argument; /* "FILE" or "FOLDER", which completion offers names for, or another word; NULL for flags */
     const char *help;
+    double least; /* of numbers; both 0: any that is not negative */
+    double most;
 };
 
 struct verb {
     const char *name;
     const char *summary;   /* one line */
     const char *arguments; /* "MODEL", or "" */
-    const char *detail;    /* further paragraphs of --help, or "" */
+    const char *detail;    /* further paragraphs of --help and of the man page, one line each, or "" */
+    const char *example;   /* of a call and what it is for, two lines, for the man page */
     const struct option_row *options;
     uint32_t option_count;
     uint32_t least; /* arguments */
@@ -63,11 +66,27 @@ int parse_options(const struct verb *verb, int *count, char **arguments, void *t
 /* Prints the help of a verb. */
 void print_verb_help(const struct verb *verb);
 
+/* All verbs, VERBS of them, in the order of --help. */
+enum { VERBS = 6 };
+extern const struct verb *const verbs[VERBS];
+
 extern const struct verb verb_devices;
 extern const struct verb verb_plan;
 extern const struct verb verb_plugins;
 extern const struct verb verb_run;
 extern const struct verb verb_trace;
 extern const struct verb verb_version;
+
+/* How many letters have to change from one short word to another; 32 where either is longer than 31. */
+uint32_t word_distance(const char *a, const char *b);
+
+/* The exit codes and the environment in words, as --help and the man pages give them: left, right, ended by a row of
+ * NULL. */
+struct word_row {
+    const char *left;
+    const char *right;
+};
+extern const struct word_row exit_rows[];
+extern const struct word_row environment_rows[];
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct devices_options {
     struct common common;
@@ -13,7 +15,7 @@ struct devices_options {
 
 static const struct option_row options[] = {
     {"all", 'a', OPTION_FLAG, offsetof(struct devices_options, all), NULL,
-     "refused hardware, and the facts of the machine with their origins, too"},
+     "refused hardware, and the facts of the machine with their origins, too", 0, 0},
     COMMON_OPTIONS(struct devices_options, common),
 };
 
@@ -26,40 +28,56 @@ static const char *kind_name(uint32_t kind)
 
 static void print_device(const struct accel_device_info *info)
 {
+    enum { INDENT = 4 };
     const struct accel_facts *facts = info->facts;
-    char bytes[32];
+    char bytes[32], reason[1200];
 
-    printf("%-14s %-5s %s%s\n", info->name, kind_name(facts->kind), facts->name,
-           (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0 ? " (software)" : "");
+    printf("%s%s%s  %s  %s%s\n", paint(PAINT_HEADING), info->name, paint(PAINT_PLAIN), kind_name(facts->kind),
+           facts->name, (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0 ? " (software)" : "");
     for (uint32_t h = 0; h < facts->heap_count; h++)
-        printf("%-14s %s %s\n", "", facts->heaps[h].name,
+        printf("%*s%s %s\n", INDENT, "", facts->heaps[h].name,
                facts->heaps[h].bytes == 0 ? "size unknown" : bytes_text(facts->heaps[h].bytes, bytes));
     if (facts->detail[0] != '\0')
-        printf("%-14s %s\n", "", facts->detail);
-    printf("%-14s rank %g: %s\n", "", info->rank, info->rank_reason);
+        print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, facts->detail);
+    print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, short_places(info->rank_reason, reason, sizeof reason));
     if (info->duplicate_of >= 0)
-        printf("%-14s the same hardware as device %" PRId32 "\n", "", info->duplicate_of);
+        printf("%*sthe same hardware as device %" PRId32 "\n", INDENT, "", info->duplicate_of);
+}
+
+static void print_verdict(const struct accel_verdict *verdict)
+{
+    char line[1200];
+
+    snprintf(line, sizeof line, "%s (%s%s%s)", verdict->text, accel_error_name(verdict->code),
+             verdict->driver[0] == '\0' ? "" : ", driver ", verdict->driver);
+    print_wrapped((uint32_t)printf("  %s: ", verdict->subject), 4, line);
+    if (verdict->remedy[0] != '\0')
+        print_wrapped((uint32_t)printf("    remedy: "), 12, verdict->remedy);
+}
+
+static void print_fact(const struct accel_fact *fact)
+{
+    char value[80], bytes[32];
+
+    if (strcmp(fact->unit, "bytes") == 0)
+        snprintf(value, sizeof value, "%s", bytes_text(strtoull(fact->value, NULL, 10), bytes));
+    else if (strcmp(fact->unit, "packages") == 0 || strcmp(fact->unit, "cores") == 0 ||
+             strcmp(fact->unit, "nodes") == 0)
+        snprintf(value, sizeof value, "%s", fact->value);
+    else
+        snprintf(value, sizeof value, "%s%s%s", fact->value, fact->unit[0] == '\0' ? "" : " ", fact->unit);
+    printf("  %-22s %-22s %s\n", fact->key, value, fact->origin);
 }
 
 static void print_all(const struct accel_context *context)
 {
     if (accel_verdict_count(context) > 0)
-        printf("\nNot usable:\n");
-    for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
-        const struct accel_verdict *verdict = accel_verdict_get(context, i);
-
-        printf("  %s: %s (%s%s%s)\n", verdict->subject, verdict->text, accel_error_name(verdict->code),
-               verdict->driver[0] == '\0' ? "" : ", driver ", verdict->driver);
-        if (verdict->remedy[0] != '\0')
-            printf("    remedy: %s\n", verdict->remedy);
-    }
-    printf("\nMachine:\n");
-    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
-        const struct accel_fact *fact = accel_fact_get(context, i);
-
-        printf("  %-24s %s%s%s  [%s]\n", fact->key, fact->value, fact->unit[0] == '\0' ? "" : " ", fact->unit,
-               fact->origin);
-    }
+        printf("\n%snot usable%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_verdict_count(context); i++)
+        print_verdict(accel_verdict_get(context, i));
+    printf("\n%smachine%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_fact_count(context); i++)
+        print_fact(accel_fact_get(context, i));
 }
 
 static json_t *device_json(const struct accel_device_info *info)
@@ -119,8 +137,9 @@ static int run(int count, char **arguments, const struct verb *verb)
         for (uint32_t i = 0; i < accel_device_count(context); i++)
             print_device(accel_device_get(context, i));
         if (accel_device_count(context) == 0)
-            printf(
-                "no device: no driver was loaded, or none found hardware (accelctl plugins; accelctl devices --all)\n");
+            print_wrapped(0, 0,
+                          "no device: no driver was loaded, or none found hardware; accelctl plugins and accelctl "
+                          "devices --all tell why");
         if (chosen.all)
             print_all(context);
     }
@@ -132,7 +151,8 @@ const struct verb verb_devices = {
     .name = "devices",
     .summary = "devices that can be used, best first, and why others cannot",
     .arguments = "",
-    .detail = "",
+    .detail = "Devices stand in the order in which a plan takes them. The reason of a rank is the profile's.",
+    .example = "accelctl devices --all\nwhat the machine has, and why some of it cannot be used",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

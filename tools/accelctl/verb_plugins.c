@@ -20,22 +20,29 @@ static const char *state_name(uint32_t state)
     return state < 4 ? names[state] : "?";
 }
 
-static void print_plugin(const struct accel_plugin_info *info, uint32_t colour)
+/* A row: what it is, and below it, indented, what there is to say. */
+static void print_plugin(const struct accel_plugin_info *info)
 {
-    const char *paint = !colour ? "" : info->state == ACCEL_PLUGIN_LOADED ? "\033[32m" : "\033[31m";
+    enum { INDENT = 4 };
+    char line[1200];
 
-    printf("%-10s %-8s %s%s%s  ABI %u.%u  %s\n", info->name, info->version[0] == '\0' ? "-" : info->version, paint,
-           state_name(info->state), colour ? "\033[0m" : "", info->abi_major, info->abi_minor, info->path);
+    printf("%s%s%s %s  %s%s%s  %s\n", paint(PAINT_HEADING), info->name, paint(PAINT_PLAIN),
+           info->version[0] == '\0' ? "(no version)" : info->version,
+           paint(info->state == ACCEL_PLUGIN_LOADED ? PAINT_GOOD : PAINT_BAD), state_name(info->state),
+           paint(PAINT_PLAIN), info->path);
+    printf("%*s", INDENT, "");
     if (info->state == ACCEL_PLUGIN_LOADED) {
-        printf("%-10s %u device%s, licence %s%s\n", "", info->device_count, info->device_count == 1 ? "" : "s",
-               info->licence[0] == '\0' ? "not stated" : info->licence, info->from_cache ? ", probed earlier" : "");
+        printf("%u device%s, driver ABI %u.%u, licence %s%s\n", info->device_count, info->device_count == 1 ? "" : "s",
+               info->abi_major, info->abi_minor, info->licence[0] == '\0' ? "not stated" : info->licence,
+               info->from_cache ? ", probed earlier" : "");
         return;
     }
-    printf("%-10s %s (%s)\n", "", info->text, accel_error_name(info->code));
+    snprintf(line, sizeof line, "%s (%s)", info->text, accel_error_name(info->code));
+    print_wrapped(INDENT, INDENT, line);
     if (info->remedy[0] != '\0')
-        printf("%-10s remedy: %s\n", "", info->remedy);
+        print_wrapped((uint32_t)printf("%*sremedy: ", INDENT, ""), INDENT + 8, info->remedy);
     if (info->detail[0] != '\0')
-        printf("%-10s it said: %s\n", "", info->detail);
+        print_wrapped((uint32_t)printf("%*sit said: ", INDENT, ""), INDENT + 9, info->detail);
 }
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
@@ -54,7 +61,6 @@ static int run(int count, char **arguments, const struct verb *verb)
     struct plugins_options chosen = {{0}};
     struct accel_context *context;
     json_t *list;
-    uint32_t colour = wants_colour();
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code >= 0)
@@ -68,12 +74,15 @@ static int run(int count, char **arguments, const struct verb *verb)
         if (chosen.common.json)
             json_array_append_new(list, plugin_json(accel_plugin_get(context, i)));
         else
-            print_plugin(accel_plugin_get(context, i), colour);
+            print_plugin(accel_plugin_get(context, i));
     }
     if (chosen.common.json)
         code = print_json(json_pack("{s:O}", "plugins", list), "accelctl/plugins/1");
     else if (accel_plugin_count(context) == 0)
-        printf("no plugins: none of the folders of drivers holds a file (accelctl --help, ACCEL_DRIVER_PATH)\n");
+        print_wrapped(
+            0, 0,
+            "no plugins: no folder of drivers holds a file; install a driver, or name a folder with --drivers or "
+            "ACCEL_DRIVER_PATH");
     json_decref(list);
     close_context(context);
     return code;
@@ -83,7 +92,10 @@ const struct verb verb_plugins = {
     .name = "plugins",
     .summary = "driver plugins that were found: loaded, or refused and why",
     .arguments = "",
-    .detail = "",
+    .detail =
+        "Every file of the folders of drivers is a row. A driver is looked at as a file, probed in a child process and "
+        "only then loaded; one that fails any of these is refused with its reason and harms nothing else.",
+    .example = "accelctl plugins --drivers ./build/.libs --no-cache\ntry a driver that was just built",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

@@ -2,11 +2,14 @@
 #include "config.h"
 
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/progress.h"
 #include "tools/accelctl/prompt.h"
 
 #include <accel/model/generate.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -27,26 +30,29 @@ struct run_options {
 };
 
 static const struct option_row options[] = {
-    {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt.text), "TEXT", "text to go on from"},
+    {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt.text), "TEXT", "text to go on from", 0, 0},
     {"chat", 'c', OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
-     "the prompt is a message, put into the model's chat template"},
+     "the prompt is a message, put into the model's chat template", 0, 0},
     {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
-     "message of the system before it; without: the template's own"},
+     "message of the system before it; without: the template's own", 0, 0},
     {"tokens", 'n', OPTION_NUMBER, offsetof(struct run_options, tokens), "N",
-     "most tokens to write (without: until the text ends or the context is full)"},
-    {"greedy", 'g', OPTION_FLAG, offsetof(struct run_options, greedy), NULL, "always the likeliest token"},
-    {"temperature", 't', OPTION_REAL, offsetof(struct run_options, temperature), "X", "0 is greedy; without: 0.8"},
-    {"top-k", 0, OPTION_NUMBER, offsetof(struct run_options, top_k), "N", "draw from the N likeliest; without: 40"},
+     "most tokens to write (without: until the text ends or the context is full)", 1, 1e15},
+    {"greedy", 'g', OPTION_FLAG, offsetof(struct run_options, greedy), NULL, "always the likeliest token", 0, 0},
+    {"temperature", 't', OPTION_REAL, offsetof(struct run_options, temperature), "X",
+     "divides the scores, 0 is greedy; without: 0.8", 0, 1000},
+    {"top-k", 0, OPTION_NUMBER, offsetof(struct run_options, top_k), "N",
+     "draw from the N likeliest, 0 for all; without: 40", 0, 4294967295.0},
     {"top-p", 0, OPTION_REAL, offsetof(struct run_options, top_p), "X",
-     "draw from the likeliest X in sum; without: 0.95"},
+     "draw from the likeliest tokens that reach X in sum; without: 0.95", 0, 1},
     {"min-p", 0, OPTION_REAL, offsetof(struct run_options, min_p), "X",
-     "leave out what is X times less likely than the best"},
-    {"repetition-penalty", 0, OPTION_REAL, offsetof(struct run_options, penalty), "X", "1 is none; without: 1"},
+     "leave out what is less likely than X times the best; without: 0", 0, 1},
+    {"repetition-penalty", 0, OPTION_REAL, offsetof(struct run_options, penalty), "X",
+     "makes tokens of the text less likely, 1 is none; without: 1", 0.01, 100},
     {"seed", 0, OPTION_NUMBER, offsetof(struct run_options, seed), "N",
-     "of the draws; without: 0, so that runs repeat"},
+     "of the draws; without: 0, so that the same call writes the same text", 0, 0},
     {"ignore-end", 0, OPTION_FLAG, offsetof(struct run_options, past_end), NULL,
-     "write on where the model ends its text"},
-    {"quiet", 'q', OPTION_FLAG, offsetof(struct run_options, quiet), NULL, "print the continuation alone"},
+     "write on where the model ends its text", 0, 0},
+    {"quiet", 'q', OPTION_FLAG, offsetof(struct run_options, quiet), NULL, "print the continuation alone", 0, 0},
     PLAN_OPTIONS(struct run_options, common),
     COMMON_OPTIONS(struct run_options, common),
 };
@@ -63,10 +69,22 @@ static void on_interrupt(int number)
         accel_session_cancel(session);
 }
 
+/* The first signal asks to stop, a second one of the same kind ends the command. */
+static void listen_to_user(struct accel_session *session)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    running = session;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 struct listener {
-    json_t *text; /* collects the text for JSON, or NULL */
-    json_t *ids;
-    char *buffer;
+    FILE *out;    /* the standard output, or memory for JSON */
+    json_t *ids;  /* for JSON, or NULL */
+    char *memory; /* what `out` wrote, once it is closed */
+    size_t bytes;
+    struct progress progress;
     uint32_t failed;
 };
 
@@ -74,14 +92,10 @@ static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
 {
     struct listener *listener = data;
 
+    progress_end(&listener->progress);
     if (listener->ids != NULL && id >= 0)
         json_array_append_new(listener->ids, json_integer(id));
-    if (listener->text != NULL) {
-        if (bytes > 0)
-            json_array_append_new(listener->text, json_stringn(text, bytes));
-        return 0;
-    }
-    if (fwrite(text, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
+    if (fwrite(text, 1, bytes, listener->out) != bytes || fflush(listener->out) != 0)
         listener->failed = 1;
     return listener->failed != 0;
 }
@@ -104,6 +118,20 @@ static double rate(uint64_t count, uint64_t nanoseconds)
     return nanoseconds == 0 ? 0.0 : (double)count * 1e9 / (double)nanoseconds;
 }
 
+static const char *tokens_text(uint64_t count, char text[32])
+{
+    snprintf(text, 32, "%" PRIu64 " token%s", count, count == 1 ? "" : "s");
+    return text;
+}
+
+static const char *speed_text(uint64_t count, uint64_t nanoseconds, char text[32])
+{
+    double value = rate(count, nanoseconds);
+
+    snprintf(text, 32, "%.*f tokens/s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+    return text;
+}
+
 static const char *stop_name(uint32_t stop)
 {
     static const char *const names[] = {"failure", "length", "end of text", "context full", "caller"};
@@ -124,28 +152,29 @@ static uint64_t measured_peak(const struct opened *opened, uint64_t *out_residen
     return peak + *out_resident;
 }
 
-static void print_summary(const struct opened *opened, const struct accel_generate_result *result)
+static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
     struct accel_plan_fit fit = {.size = sizeof fit};
     uint64_t resident, high_water;
     uint64_t peak = measured_peak(opened, &resident, &high_water);
-    char a[32], b[32], c[32], d[32];
+    char a[32], b[32], c[32], d[32], e[32];
 
     accel_plan_fit(plan, &fit, NULL);
-    fprintf(stderr, "\nmemory     planned %s, measured %s (%s of it weights in the page cache; VmHWM %s)\n",
-            bytes_text(fit.needed, a), bytes_text(peak, b), bytes_text(resident, c), bytes_text(high_water, d));
-    fprintf(stderr, "prompt     %llu tokens, %.1f tokens/s, first token after %.1f ms\n",
-            (unsigned long long)result->prompt_tokens, rate(result->prompt_tokens, result->prompt_time),
-            (double)result->first_token_time / 1e6);
-    fprintf(stderr, "written    %llu tokens, %.1f tokens/s, ended by: %s\n", (unsigned long long)result->tokens,
-            rate(result->steps, result->decode_time), stop_name(result->stop));
+    fprintf(stderr, "\nmemory     planned %s, measured %s: allocated %s, mapped weights %s (VmHWM %s)\n",
+            bytes_text(fit.needed, a), bytes_text(peak, b), bytes_text(peak - resident, c),
+            resident == 0 ? "none" : bytes_text(resident, d), bytes_text(high_water, e));
+    if (result->first_token_time != 0)
+        fprintf(stderr, "prompt     %s, %s, first token after %.1f ms\n", tokens_text(result->prompt_tokens, a),
+                speed_text(result->prompt_tokens, result->prompt_time, b), (double)result->first_token_time / 1e6);
+    fprintf(stderr, "written    %s%s%s, ended by: %s\n", tokens_text(result->tokens, a), result->steps == 0 ? "" : ", ",
+            result->steps == 0 ? "" : speed_text(result->steps, result->decode_time, b), stop);
     fprintf(stderr, "placement  %u nodes on %s, %u fallbacks\n", accel_plan_node_count(plan),
             accel_plan_device(plan)->name, count_fallbacks(plan));
 }
 
 static json_t *result_json(const struct opened *opened, const struct accel_generate_result *result,
-                           const struct listener *listener)
+                           const struct listener *listener, const char *stop)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
     struct accel_plan_fit fit = {.size = sizeof fit};
@@ -154,8 +183,8 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 
     accel_plan_fit(plan, &fit, NULL);
     return json_pack(
-        "{s:O, s:O, s:s, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}", "text",
-        listener->text, "ids", listener->ids, "stop", stop_name(result->stop), "memory", "planned",
+        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}", "text",
+        listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
         (json_int_t)fit.needed, "measured", (json_int_t)peak, "resident_weights", (json_int_t)resident, "vm_hwm",
         (json_int_t)high_water, "time", "prompt_tokens", (json_int_t)result->prompt_tokens, "tokens",
         (json_int_t)result->tokens, "prompt_ns", (json_int_t)result->prompt_time, "first_token_ns",
@@ -165,28 +194,35 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         (int)count_fallbacks(plan));
 }
 
-/* The pieces of text as one string. */
-static json_t *joined(const json_t *pieces)
+/* After the text: the error or the numbers. */
+static int finish(const struct run_options *chosen, const struct opened *opened, struct listener *listener,
+                  const struct accel_generate_result *result, const struct accel_error *error)
 {
-    json_t *whole = json_string("");
-    size_t index;
-    json_t *piece;
+    uint32_t interrupted = error->code == ACCEL_E_CANCELLED;
+    const char *stop = interrupted ? "interrupted" : stop_name(result->stop);
+    int code = interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 
-    json_array_foreach((json_t *)(uintptr_t)pieces, index, piece)
-    {
-        json_t *longer = json_sprintf("%s%s", json_string_value(whole), json_string_value(piece));
+    if (!chosen->common.json)
+        fprintf(listener->out, "\n");
+    if (listener->failed || fflush(listener->out) != 0)
+        return EXIT_FAILED;
+    if (error->code != ACCEL_OK && !interrupted)
+        return say_error(chosen->common.json, error);
+    if (chosen->common.json) {
+        int written = print_json(result_json(opened, result, listener, stop), "accelctl/run/1");
 
-        json_decref(whole);
-        whole = longer;
+        return written == EXIT_DONE ? code : written;
     }
-    return whole;
+    if (!chosen->quiet)
+        print_summary(opened, result, stop);
+    return code;
 }
 
 static int write_text(const struct run_options *chosen, struct opened *opened, const struct accel_tokenizer *tokenizer,
                       const struct accel_token_list *prompt)
 {
     struct accel_sampling sampling;
-    struct listener listener = {0};
+    struct listener listener = {.out = stdout};
     struct accel_generate_options how = {.size = sizeof how,
                                          .flags = chosen->past_end ? ACCEL_GENERATE_PAST_END : 0,
                                          .tokens = chosen->tokens,
@@ -195,38 +231,29 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
                                          .data = &listener};
     struct accel_generate_result result = {.size = sizeof result};
     struct accel_error error = {0};
-    int32_t status;
-    int code = EXIT_DONE;
+    int code;
 
     fill_sampling(chosen, &sampling);
     if (chosen->common.json) {
-        listener.text = json_array();
         listener.ids = json_array();
+        listener.out = open_memstream(&listener.memory, &listener.bytes);
+        if (listener.out == NULL || listener.ids == NULL)
+            return say(1, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the text", NULL);
     } else if (!chosen->quiet && !chosen->prompt.chat && chosen->prompt.text != NULL) {
         printf("%s", chosen->prompt.text);
-    }
-    running = opened->session;
-    signal(SIGINT, on_interrupt);
-    status = accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
-    running = NULL;
-    if (status != ACCEL_OK)
-        code = say_error(&error);
-    if (chosen->common.json) {
-        json_t *pieces = listener.text;
-
-        listener.text = joined(pieces);
-        json_decref(pieces);
-        if (status == ACCEL_OK)
-            code = print_json(result_json(opened, &result, &listener), "accelctl/run/1");
-        json_decref(listener.text);
-        json_decref(listener.ids);
-    } else {
-        printf("\n");
         fflush(stdout);
-        if (!chosen->quiet)
-            print_summary(opened, &result);
     }
-    return listener.failed ? EXIT_FAILED : code;
+    progress_begin(&listener.progress, "reading the prompt");
+    listen_to_user(opened->session);
+    accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
+    running = NULL;
+    progress_end(&listener.progress);
+    code = finish(chosen, opened, &listener, &result, &error);
+    if (listener.out != stdout)
+        fclose(listener.out);
+    free(listener.memory);
+    json_decref(listener.ids);
+    return code;
 }
 
 static int run_model(const struct run_options *chosen, struct opened *opened)
@@ -234,15 +261,19 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_token_list prompt = {0};
     struct accel_error error = {0};
-    int32_t status = accel_session_load(opened->session, &error);
+    struct progress progress;
+    int32_t status;
     int code;
 
+    progress_begin(&progress, "loading the model");
+    status = accel_session_load(opened->session, &error);
     if (status == ACCEL_OK)
         status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
     if (status == ACCEL_OK)
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
-    code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt) : say_error(&error);
+    progress_end(&progress);
+    code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt) : say_error(chosen->common.json, &error);
     accel_token_list_free(&prompt);
     accel_tokenizer_free(tokenizer);
     return code;
@@ -256,6 +287,10 @@ static int run(int count, char **arguments, const struct verb *verb)
 
     if (code >= 0)
         return code;
+    if (chosen.prompt.chat && chosen.prompt.text == NULL)
+        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --chat wants a --prompt", NULL);
+    if (chosen.prompt.system != NULL && !chosen.prompt.chat)
+        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --system is part of a --chat", NULL);
     code = open_model(&chosen.common, arguments[0], NULL, 0, 0, 1, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
@@ -267,7 +302,13 @@ const struct verb verb_run = {
     .name = "run",
     .summary = "lets a model write, following its plan",
     .arguments = "MODEL",
-    .detail = "MODEL is a GGUF file, a safetensors file beside its config.json, or a folder with them.",
+    .detail =
+        "MODEL is a GGUF file, a safetensors file beside its config.json, or a folder with them.\n"
+        "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
+        "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
+        "ends the text, and the numbers still come.",
+    .example = "accelctl run --greedy -q -n 50 --prompt \"Once upon a time\" model.gguf\n"
+               "print the continuation alone, always with the likeliest token",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .least = 1,

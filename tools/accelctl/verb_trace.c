@@ -21,11 +21,11 @@ struct trace_options {
 
 static const struct option_row options[] = {
     {"in", 'i', OPTION_TEXT, offsetof(struct trace_options, in), "FILE",
-     "safetensors with CASE.input_ids, I64 or I32 [sequences, tokens]"},
+     "safetensors with CASE.input_ids, I64 or I32 [sequences, tokens]", 0, 0},
     {"out", 'o', OPTION_TEXT, offsetof(struct trace_options, out), "FILE",
-     "safetensors to write: CASE.STAGE, F32 [sequences, tokens, width]"},
-    {"stepwise", 0, OPTION_FLAG, offsetof(struct trace_options, stepwise), NULL,
-     "feed token by token, not in one pass"},
+     "safetensors to write: CASE.STAGE, F32 [sequences, tokens, width]", 0, 0},
+    {"stepwise", 0, OPTION_FLAG, offsetof(struct trace_options, stepwise), NULL, "feed token by token, not in one pass",
+     0, 0},
     PLAN_OPTIONS(struct trace_options, common),
     COMMON_OPTIONS(struct trace_options, common),
 };
@@ -233,7 +233,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     if (code < 0) {
         code = EXIT_DONE;
         if (trace_all(&trace, chosen->out, &error) != ACCEL_OK)
-            code = say_error(&error);
+            code = say_error(chosen->common.json, &error);
         else if (chosen->common.json)
             code = print_json(json_pack("{s:s, s:i}", "out", chosen->out, "stages", (int)trace.record_count),
                               "accelctl/trace/1");
@@ -253,12 +253,11 @@ static int run(int count, char **arguments, const struct verb *verb)
 
     if (code >= 0)
         return code;
-    if (chosen.in == NULL || chosen.out == NULL) {
-        fprintf(stderr, "accelctl trace: wants --in FILE and --out FILE\n");
-        return EXIT_USAGE;
-    }
+    if (chosen.in == NULL || chosen.out == NULL)
+        return say(chosen.common.json, EXIT_USAGE, "usage", "trace: wants --in FILE and --out FILE",
+                   "accelctl trace --help lists arguments and options");
     if (accel_model_file_open(chosen.in, NULL, &inputs, &error) != ACCEL_OK)
-        return say_error(&error);
+        return say_error(chosen.common.json, &error);
     code = run_trace(&chosen, arguments[0], inputs);
     accel_model_file_close(inputs);
     return code;
@@ -269,7 +268,10 @@ const struct verb verb_trace = {
     .summary = "runs given ids in F32 and writes every stage",
     .arguments = "MODEL",
     .detail =
-        "K, V and activations are F32 whatever the profiles say, so that two drivers can be compared stage by stage.",
+        "K, V and activations are F32 whatever the profiles say, so that two drivers can be compared stage by stage, "
+        "and the first layer that is wrong be found.",
+    .example = "accelctl trace model/ --in inputs.safetensors --out stages.safetensors\n"
+               "write the stages of every case of inputs.safetensors",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .least = 1,

@@ -10,7 +10,8 @@ struct version_options {
 };
 
 static const struct option_row options[] = {
-    {"json", 0, OPTION_FLAG, offsetof(struct version_options, json), NULL, "print JSON, with the name of its schema"},
+    {"json", 0, OPTION_FLAG, offsetof(struct version_options, json), NULL,
+     "print one JSON document, errors too, with the name of its schema", 0, 0},
 };
 
 static int run(int count, char **arguments, const struct verb *verb)
@@ -33,6 +34,7 @@ const struct verb verb_version = {.name = "version",
                                   .summary = "versions of command, library and driver ABI",
                                   .arguments = "",
                                   .detail = "",
+                                  .example = "accelctl version --json\nfor scripts that have to know",
                                   .options = options,
                                   .option_count = 1,
                                   .run = run};

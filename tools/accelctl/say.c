@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tools/accelctl/verb.h"
+
+/* One line whatever a file's name contains. */
+static void print_line(const char *before, const char *text, const char *after)
+{
+    fputs(before, stderr);
+    for (; *text != '\0'; text++)
+        fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, stderr);
+    fprintf(stderr, "%s\n", after);
+}
+
+int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy)
+{
+    char tail[64];
+
+    if (remedy == NULL)
+        remedy = "";
+    if (json) {
+        /* A name of a file need not be UTF-8: such a byte becomes a question mark. */
+        json_t *words = json_string(text);
+        json_t *error;
+
+        if (words == NULL) {
+            char *copy = strdup(text);
+
+            for (char *at = copy; at != NULL && *at != '\0'; at++)
+                *at = (unsigned char)*at < 128 ? *at : '?';
+            words = json_string(copy == NULL ? "" : copy);
+            free(copy);
+        }
+        error = json_pack("{s:{s:s, s:o, s:s*, s:i}}", "error", "code", code, "text", words, "remedy", remedy, "exit",
+                          exit_code);
+        return print_json(error, "accelctl/error/1") == EXIT_DONE ? exit_code : EXIT_FAILED;
+    }
+    snprintf(tail, sizeof tail, " (%s)", code);
+    print_line("accelctl: ", text, strcmp(code, "usage") == 0 ? "" : tail);
+    if (remedy[0] != '\0')
+        print_line("  remedy: ", remedy, "");
+    return exit_code;
+}
+
+int say_error(uint32_t json, const struct accel_error *error)
+{
+    int exit_code = EXIT_FAILED;
+
+    switch (error->code) {
+    case ACCEL_E_CORRUPT:
+    case ACCEL_E_UNSUPPORTED:
+    case ACCEL_E_IO:
+    case ACCEL_E_NOT_FOUND:
+    case ACCEL_E_INVALID:
+    case ACCEL_E_DENIED:
+    case ACCEL_E_LIMIT:
+        exit_code = EXIT_INPUT;
+        break;
+    case ACCEL_E_FALLBACK:
+    case ACCEL_E_REFUSED:
+        exit_code = EXIT_REFUSED;
+        break;
+    case ACCEL_E_MEMORY:
+        exit_code = EXIT_SHORT;
+        break;
+    case ACCEL_E_CANCELLED:
+        exit_code = EXIT_INTERRUPTED;
+        break;
+    default:
+        break;
+    }
+    return say(json, exit_code, accel_error_name(error->code), error->text, error->remedy);
+}
+
+int say_session_error(uint32_t json, const struct accel_error *error)
+{
+    /* What the command line set is wrong usage; what a profile or the environment set is not. */
+    uint32_t given = strstr(error->text, "command line --set") != NULL;
+
+    if (given && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
+        return say(json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
+    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED)
+        return say(json, EXIT_REFUSED, accel_error_name(error->code), error->text, error->remedy);
+    return say_error(json, error);
+}
+
+int print_json(json_t *document, const char *schema)
+{
+    json_t *whole = json_object();
+    int code = -1;
+
+    json_object_set_new(whole, "schema", json_string(schema));
+    if (document != NULL && json_object_update(whole, document) == 0)
+        code = json_dumpf(whole, stdout, JSON_INDENT(2));
+    json_decref(document);
+    json_decref(whole);
+    if (code != 0 && document == NULL)
+        return say(0, EXIT_FAILED, "ACCEL_E_INTERNAL", "a value is not UTF-8, and JSON cannot hold it", NULL);
+    return code != 0 || putchar('\n') == EOF ? EXIT_FAILED : EXIT_DONE;
+}
+
+uint32_t output_width(void)
+{
+    struct winsize size = {0};
+
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40)
+        return 100;
+    return size.ws_col;
+}
+
+/* Columns of a word: its characters. Wider and narrower ones are rare here. */
+static uint32_t columns(const char *text, size_t length)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xc0u) != 0x80u;
+    return count;
+}
+
+void print_wrapped(uint32_t column, uint32_t indent, const char *text)
+{
+    uint32_t width = output_width();
+    uint32_t at = column;
+    const char *word = text;
+
+    while (*word != '\0') {
+        size_t length = strcspn(word, " \n");
+        uint32_t wide = columns(word, length);
+
+        if (word != text && at + 1 + wide > width && at > indent) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+        } else if (word != text) {
+            putchar(' ');
+            at++;
+        }
+        fwrite(word, 1, length, stdout);
+        at += wide;
+        word += length;
+        word += strspn(word, " \n");
+    }
+    putchar('\n');
+}
+
+const char *bytes_text(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    uint32_t unit = 0;
+
+    while (value >= 1024.0 && unit < 4) {
+        value /= 1024.0;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(text, 32, "%llu B", (unsigned long long)bytes);
+    else
+        snprintf(text, 32, "%.*f %s", value < 10.0 ? 2 : 1, value, units[unit]);
+    return text;
+}
+
+const char *short_places(const char *text, char *copy, size_t size)
+{
+    const char *colon;
+    size_t used = 0;
+
+    while ((colon = strstr(text, ".yaml:")) != NULL) {
+        const char *slash = colon;
+        const char *begin;
+
+        while (slash > text && *slash != '/' && *slash != ' ')
+            slash--;
+        begin = slash;
+        while (begin > text && begin[-1] != ' ' && begin[-1] != '(')
+            begin--;
+        if (*slash == '/' && *begin == '/')
+            used += (size_t)snprintf(copy + used, size - used, "%.*s%.*s", (int)(begin - text), text,
+                                     (int)(colon + 6 - slash - 1), slash + 1);
+        else
+            used += (size_t)snprintf(copy + used, size - used, "%.*s", (int)(colon + 6 - text), text);
+        if (used >= size)
+            return copy;
+        text = colon + 6;
+    }
+    snprintf(copy + used, size - used, "%s", text);
+    return copy;
+}
+
+const char *paint(enum paint which)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[32m", "\033[31m"};
+    const char *terminal = getenv("TERM");
+    const char *refused = getenv("NO_COLOR");
+
+    if (!isatty(STDOUT_FILENO) || (refused != NULL && refused[0] != '\0') || terminal == NULL ||
+        strcmp(terminal, "dumb") == 0)
+        return "";
+    return sequences[which];
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the command says: errors as one line and a remedy, or as a JSON document; text wrapped to the terminal; numbers
+ * for people; colours on a terminal only.
+ */
+#ifndef ACCELCTL_SAY_H
+#define ACCELCTL_SAY_H
+
+#include <accel/error.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Says an error: text and code name on the error output and the remedy on a line of its own, or all in a document on
+ * the standard output. `remedy` may be NULL. Answers `exit_code`. */
+int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy);
+
+/* Says an error of the library and answers the exit code that fits it. */
+int say_error(uint32_t json, const struct accel_error *error);
+/* The same for an error from making a session, where what is not found is a device and what is invalid a setting. */
+int say_session_error(uint32_t json, const struct accel_error *error);
+
+/* Prints a document with its schema name and frees it; answers an exit code. */
+int print_json(json_t *document, const char *schema);
+
+/* Columns of the standard output: of the terminal, else 100. */
+uint32_t output_width(void);
+
+/* Prints text and a new line, wrapped at blanks to the output's width. `column` have been printed already on this
+ * line; the next lines are indented by `indent`. */
+void print_wrapped(uint32_t column, uint32_t indent, const char *text);
+
+/* Bytes for people: "1.03 MiB". */
+const char *bytes_text(uint64_t bytes, char text[32]);
+
+/* Copies text with the folders of profiles left out: "base.yaml:38" for "/usr/share/accel/profiles/base.yaml:38". */
+const char *short_places(const char *text, char *copy, size_t size);
+
+enum paint { PAINT_PLAIN, PAINT_HEADING, PAINT_GOOD, PAINT_BAD };
+
+/* The terminal's sequence for a colour, empty where the standard output is to have none. */
+const char *paint(enum paint which);
+
+#endif

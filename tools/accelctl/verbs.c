@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What there is to say about the command as a whole: its verbs, exit codes and environment. */
+#include "config.h"
+
+#include "tools/accelctl/verb.h"
+
+#include <string.h>
+
+const struct verb *const verbs[VERBS] = {&verb_devices, &verb_plugins, &verb_plan,
+                                         &verb_run,     &verb_trace,   &verb_version};
+
+const struct word_row exit_rows[] = {
+    {"0", "done"},
+    {"1", "a run, the machine or the output failed"},
+    {"2", "wrong usage: options, values, settings"},
+    {"3", "a file is missing, malformed or not supported, or it shrank while it was in use"},
+    {"4", "no such device, or it would only work in another way than asked and policy denies that"},
+    {"5", "it does not fit in memory"},
+    {"130", "interrupted"},
+    {NULL, NULL},
+};
+
+const struct word_row environment_rows[] = {
+    {"ACCEL_DRIVER_PATH", "folders or files of drivers, ':' between them, looked in before the installed ones"},
+    {"ACCEL_PROFILE_PATH", "folder of the profiles, in place of the installed one"},
+    {"ACCEL_PROBE", "the program that probes drivers, in place of the installed one"},
+    {"ACCEL_KEY", "a setting by its name in capitals: kv.type.k is ACCEL_KV_TYPE_K; --set is stronger"},
+    {"XDG_CACHE_HOME", "results of probes are kept in its folder accel; without it in ~/.cache/accel"},
+    {"NO_COLOR", "if set and not empty: no colours on a terminal"},
+    {NULL, NULL},
+};
+
+uint32_t word_distance(const char *a, const char *b)
+{
+    uint32_t row[32];
+    size_t width = strlen(b);
+
+    if (width >= 32 || strlen(a) >= 32)
+        return 32;
+    for (uint32_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
+        uint32_t corner = row[0];
+
+        row[0] = i;
+        for (uint32_t j = 1; j <= width; j++) {
+            uint32_t above = row[j];
+            uint32_t best = corner + (a[i - 1] != b[j - 1]);
+
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = above;
+        }
+    }
+    return row[width];
+}
