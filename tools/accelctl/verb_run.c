@@ -173,6 +173,24 @@ static void print_summary(const struct opened *opened, const struct accel_genera
             accel_plan_device(plan)->name, count_fallbacks(plan));
 }
 
+/* Most bytes of each class that were held at once, by the name that the plan gives it. */
+static json_t *classes_json(const struct opened *opened, uint64_t resident)
+{
+    const struct accel_plan *plan = accel_session_plan(opened->session);
+    json_t *classes = json_object();
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+        uint64_t now = 0, peak = resident;
+
+        if (row->memory_class != ACCEL_MEMORY_MAPPED)
+            accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        json_object_set_new(classes, row->name,
+                            json_pack("{s:I, s:I}", "planned", (json_int_t)row->bytes, "measured", (json_int_t)peak));
+    }
+    return classes;
+}
+
 static json_t *result_json(const struct opened *opened, const struct accel_generate_result *result,
                            const struct listener *listener, const char *stop)
 {
@@ -183,14 +201,15 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 
     accel_plan_fit(plan, &fit, NULL);
     return json_pack(
-        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}", "text",
-        listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
+        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I, s:o}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}",
+        "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
         (json_int_t)fit.needed, "measured", (json_int_t)peak, "resident_weights", (json_int_t)resident, "vm_hwm",
-        (json_int_t)high_water, "time", "prompt_tokens", (json_int_t)result->prompt_tokens, "tokens",
-        (json_int_t)result->tokens, "prompt_ns", (json_int_t)result->prompt_time, "first_token_ns",
-        (json_int_t)result->first_token_time, "decode_ns", (json_int_t)result->decode_time, "prompt_tokens_per_second",
-        rate(result->prompt_tokens, result->prompt_time), "tokens_per_second", rate(result->steps, result->decode_time),
-        "placement", "nodes", (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
+        (json_int_t)high_water, "classes", classes_json(opened, resident), "time", "prompt_tokens",
+        (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens, "prompt_ns",
+        (json_int_t)result->prompt_time, "first_token_ns", (json_int_t)result->first_token_time, "decode_ns",
+        (json_int_t)result->decode_time, "prompt_tokens_per_second", rate(result->prompt_tokens, result->prompt_time),
+        "tokens_per_second", rate(result->steps, result->decode_time), "placement", "nodes",
+        (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
         (int)count_fallbacks(plan));
 }
 

@@ -102,7 +102,7 @@ struct accel_plan_work {
     uint64_t slots;           /**< of the state */
     uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
     const char *host_formula; /**< where that number comes from */
-    uint64_t file_bytes;      /**< bytes of weights that a file maps */
+    uint64_t file_bytes; /**< bytes of the pages of mapped files that weights lie on; 0: nothing is used in place */
 };
 
 /** Verifies the graphs, opens the device, asks for claims and estimates, and decides whether it fits. ACCEL_E_REFUSED:

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sdk/model/format/fault.h"
+
 static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                             const char *wanted, struct accel_error *error)
 {
@@ -19,8 +21,9 @@ static int32_t find(const struct accel_model_file *file, const char *name, const
 {
     *out_tensor = accel_model_file_find(file, name);
     if (*out_tensor == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: tensor '%s' is missing", accel_model_file_path(file),
-                               name);
+        return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_path(file),
+                           accel_model_file_format(file) == ACCEL_MODEL_GGUF ? MODEL_GGUF_KEYS : 0,
+                           "tensor '%s' is missing", name);
     if ((*out_tensor)->type == ACCEL_TYPE_NONE)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED,
                                "%s: offset 0x%llx: tensor '%s' has type %s, which is not run",

@@ -84,6 +84,10 @@ struct accel_session {
 /* Settings of the plan as step options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error);
 
+/* Bytes of the whole pages of the mapped file that weights lie on, or 0 where nothing is used in place. The graph is
+ * there. */
+uint64_t session_mapped_bytes(const struct accel_session *session);
+
 /* Makes the graph's buffers and finds the places of its outputs. */
 int32_t session_slots_create(struct accel_session *session, struct accel_error *error);
 void session_slots_free(struct accel_session *session);

@@ -128,7 +128,7 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
         .part_count = 2 * session->model->config.layers,
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
-        .file_bytes = session->source.copy ? 0 : session->step.weight_bytes,
+        .file_bytes = session_mapped_bytes(session),
     };
 
     return accel_plan_place(session->plan, &work, error);

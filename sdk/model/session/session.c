@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session's life: load, and free in any state. */
-#define _GNU_SOURCE
 #include "sdk/model/session/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { PROCESSORS = 1024 };
 
@@ -130,33 +126,4 @@ uint64_t accel_session_batch(const struct accel_session *session)
 void accel_session_cancel(struct accel_session *session)
 {
     atomic_store(&session->cancelled, 1);
-}
-
-static uint64_t resident_pages(const struct accel_model_mapping *mapping, uint64_t page)
-{
-    unsigned char seen[4096];
-    const char *address = (const char *)((uintptr_t)mapping->address & ~(uintptr_t)(page - 1));
-    uint64_t pages = ((uint64_t)((const char *)mapping->address - address) + mapping->bytes + page - 1) / page;
-    uint64_t resident = 0;
-
-    for (uint64_t at = 0; at < pages; at += sizeof seen) {
-        uint64_t count = pages - at < sizeof seen ? pages - at : sizeof seen;
-
-        if (mincore((void *)(uintptr_t)(address + at * page), count * page, seen) != 0)
-            return resident;
-        for (uint64_t i = 0; i < count; i++)
-            resident += seen[i] & 1u;
-    }
-    return resident;
-}
-
-uint64_t accel_session_resident(const struct accel_session *session)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct accel_model_mapping mapping;
-    uint64_t pages = 0;
-
-    for (uint32_t i = 0; accel_model_file_mapping(session->model->file, i, &mapping, NULL) == ACCEL_OK; i++)
-        pages += resident_pages(&mapping, page);
-    return session->source.copy ? 0 : pages * page;
 }

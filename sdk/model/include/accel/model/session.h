@@ -128,7 +128,7 @@ ACCEL_API uint32_t accel_session_stage_count(const struct accel_session *session
 ACCEL_API int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
                                       struct accel_stage *out_stage, struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Bytes of the weights' mappings that are resident now (0 where nothing is mapped). */
+/** Bytes of the pages that weights of the graph are mapped on and that are resident now (0 where nothing is mapped). */
 ACCEL_API uint64_t accel_session_resident(const struct accel_session *session) ACCEL_NOEXCEPT;
 
 ACCEL_END_C

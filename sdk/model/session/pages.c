@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages of the mapped file that weights of a session lie on. Weights share pages where one ends and the next begins, so
+ * the ranges are sorted and each page counts once; header and tensors that no step reads do not count.
+ */
+#define _GNU_SOURCE
+#include "sdk/model/session/internal.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Pages by their number, address / page size. */
+struct range {
+    uint64_t first;
+    uint64_t end;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The ranges of all weights, sorted and joined; the caller frees them. NULL where nothing is mapped, or without memory.
+ */
+static struct range *list_ranges(const struct accel_session *session, uint64_t page, uint32_t *out_count)
+{
+    const struct accel_graph *graph = session->step.graph;
+    struct range *ranges = graph == NULL ? NULL : calloc(graph->value_count, sizeof *ranges);
+    uint32_t found = 0, kept = 0;
+
+    *out_count = 0;
+    for (uint32_t v = 0; ranges != NULL && v < graph->value_count; v++) {
+        const struct accel_model_tensor *tensor;
+        uintptr_t address;
+
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
+            continue;
+        tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
+        address = tensor == NULL ? 0 : (uintptr_t)accel_model_file_data(session->model->file, tensor);
+        if (address != 0 && tensor->bytes != 0)
+            ranges[found++] = (struct range){address / page, (address + tensor->bytes + page - 1) / page};
+    }
+    if (found != 0)
+        qsort(ranges, found, sizeof *ranges, compare);
+    for (uint32_t i = 0; i < found; i++) {
+        if (kept == 0 || ranges[i].first > ranges[kept - 1].end)
+            ranges[kept++] = ranges[i];
+        else if (ranges[i].end > ranges[kept - 1].end)
+            ranges[kept - 1].end = ranges[i].end;
+    }
+    *out_count = kept;
+    return ranges;
+}
+
+static uint64_t resident_of(const struct range *range, uint64_t page)
+{
+    unsigned char seen[4096];
+    uint64_t resident = 0;
+
+    for (uint64_t at = range->first; at < range->end; at += sizeof seen) {
+        uint64_t count = range->end - at < sizeof seen ? range->end - at : sizeof seen;
+
+        if (mincore((void *)(uintptr_t)(at * page), count * page, seen) != 0)
+            return resident;
+        for (uint64_t i = 0; i < count; i++)
+            resident += seen[i] & 1u;
+    }
+    return resident;
+}
+
+static uint64_t count_pages(const struct accel_session *session, uint32_t resident_only)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t pages = 0;
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, page, &count);
+
+    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+        pages += resident_only ? resident_of(&ranges[i], page) : ranges[i].end - ranges[i].first;
+    free(ranges);
+    return pages * page;
+}
+
+uint64_t session_mapped_bytes(const struct accel_session *session)
+{
+    return count_pages(session, 0);
+}
+
+uint64_t accel_session_resident(const struct accel_session *session)
+{
+    return count_pages(session, 1);
+}
