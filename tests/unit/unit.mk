@@ -86,6 +86,8 @@ tests_unit_format_gguf_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/format_memory
 tests_unit_format_memory_SOURCES = %D%/format_memory.c %D%/format_support.h
 tests_unit_format_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+# Visible, since libraries of sanitizers call the wrapped functions too.
+tests_unit_format_memory_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_unit_format_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 tests_unit_format_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
 unit_tests += tests/unit/plugin_gate
