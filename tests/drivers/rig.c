@@ -209,9 +209,10 @@ void rig_fill(struct rig_random *random, float *values, uint64_t count)
         values[i] = rig_float(random);
 }
 
-void rig_close_enough(const char *what, const float *got, const double *want, uint64_t count, double tolerance)
+void rig_close_enough(const char *what, const float *got, const double *want, uint64_t count, double tolerance,
+                      double scale)
 {
-    double largest = 0;
+    double largest = scale;
 
     for (uint64_t i = 0; i < count; i++)
         largest = fabs(want[i]) > largest ? fabs(want[i]) : largest;

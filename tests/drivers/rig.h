@@ -106,7 +106,9 @@ uint32_t rig_below(struct rig_random *random, uint32_t limit);
 float rig_float(struct rig_random *random);
 void rig_fill(struct rig_random *random, float *values, uint64_t count);
 
-/** Fails unless |got - want| <= tolerance * the largest |want|. `what` names the case. */
-void rig_close_enough(const char *what, const float *got, const double *want, uint64_t count, double tolerance);
+/** Fails unless |got - want| <= tolerance * the largest |want|, or `scale` where that is larger: what the largest would
+ *  be of more elements. `what` names the case. */
+void rig_close_enough(const char *what, const float *got, const double *want, uint64_t count, double tolerance,
+                      double scale);
 
 #endif

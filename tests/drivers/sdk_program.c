@@ -323,6 +323,9 @@ static void run_and_compare(struct bench *b, const struct plan *plan, const stru
     for (uint32_t i = 0; i < 2; i++)
         for (uint32_t e = 0; e < MOST * WIDTH; e++)
             b->values[i][e] = want[i][e] = (float)below(64) / 8;
+    for (uint32_t i = 2; i < VALUES; i++)
+        for (uint32_t e = 0; e < MOST * WIDTH; e++)
+            b->values[i][e] = -99;
     interpret(plan, want, t * WIDTH);
     must(b->set->table->run(b->set, &t, crew, &b->error), &b->error);
     for (uint32_t i = 2; i < plan->count; i++) {
@@ -332,6 +335,8 @@ static void run_and_compare(struct bench *b, const struct plan *plan, const stru
             if (b->values[i][e] != want[i][e])
                 fail_msg("n%u, element %u, t %u: %g, expected %g", i, (unsigned)e, (unsigned)t, (double)b->values[i][e],
                          (double)want[i][e]);
+        for (uint64_t e = t * WIDTH; e < MOST * WIDTH; e++)
+            assert_true(b->values[i][e] == -99); /* not written past the symbol */
     }
     for (uint32_t g = 0; g < GUARD; g++)
         assert_int_equal(b->scratch[b->scratch_bytes + g], 0x55);

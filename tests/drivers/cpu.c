@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/drivers/cpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+struct rig_random cpu_random;
+
+void cpu_seed(void)
+{
+    const char *given = getenv("ACCEL_TEST_SEED");
+
+    cpu_random.state = given == NULL ? (uint64_t)time(NULL) : strtoull(given, NULL, 10);
+    print_message("seed: ACCEL_TEST_SEED=%llu\n", (unsigned long long)cpu_random.state);
+}
+
+uint32_t cpu_open(struct rig *rig, uint32_t level)
+{
+    static const char *const names[CPU_TEST_LEVELS] = {"scalar", "avx2", "avx512"};
+    const struct accel_given isa = {.key = "cpu.isa", .value = names[level], .origin = "test"};
+    int32_t code;
+
+    rig_open(rig, "plugins/cpu/.libs/cpu.so", NULL, NULL, 0);
+    code = accel_device_open(rig->context, "cpu:cpu0", &isa, 1, &rig->device, &rig->error);
+    if (code == ACCEL_OK)
+        return 1;
+    if (code != ACCEL_E_UNSUPPORTED || strstr(rig->error.text, names[level]) == NULL || rig->error.remedy[0] == '\0')
+        fail_msg("%s: %s", accel_error_name(code), rig->error.text);
+    print_message("left out: %s\n", rig->error.text);
+    accel_error_clear(&rig->error);
+    rig_close(rig);
+    return 0;
+}
+
+float *cpu_floats(uint64_t count)
+{
+    float *values = malloc(count * sizeof(*values));
+
+    assert_non_null(values);
+    rig_fill(&cpu_random, values, count);
+    return values;
+}
+
+double cpu_function(uint32_t function, double x)
+{
+    switch (function) {
+    case ACCEL_FN_RELU:
+        return x > 0 ? x : 0;
+    case ACCEL_FN_GELU:
+        return x * (1 + erf(x / sqrt(2))) / 2;
+    case ACCEL_FN_GELU_TANH:
+        return x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))) / 2;
+    case ACCEL_FN_GELU_QUICK:
+        return x / (1 + exp(-1.702 * x));
+    case ACCEL_FN_SILU:
+        return x / (1 + exp(-x));
+    case ACCEL_FN_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case ACCEL_FN_TANH:
+        return tanh(x);
+    default:
+        return x;
+    }
+}
+
+/* The tolerance of the last node of the graph, as the plan states it; 0 where it is exact. */
+static double stated(struct rig *rig, const struct net *net)
+{
+    struct accel_plan_request request = {.size = sizeof(request), .device = "cpu"};
+    struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &net->graph};
+    const uint64_t none = 1, *symbols = &none;
+    struct accel_plan *plan = NULL;
+    double tolerance;
+
+    work.symbols = &symbols;
+    rig_ok(accel_plan_create(rig->context, &request, &plan, &rig->error), &rig->error);
+    rig_ok(accel_plan_place(plan, &work, &rig->error), &rig->error);
+    tolerance = accel_plan_node_get(plan, net->graph->node_count - 1)->tolerance;
+    accel_plan_free(plan);
+    return tolerance;
+}
+
+void cpu_compare(struct rig *rig, const struct net *net, const struct rig_data *data, uint32_t data_count,
+                 uint32_t threads, uint64_t slots, const char *what, const double *want, uint64_t count, double scale)
+{
+    const uint64_t none = 0;
+    struct rig_step step;
+
+    rig_step_make(rig, &step, net->graph, data, data_count, &none, threads, slots);
+    rig_step_run(&step, &none);
+    rig_close_enough(what, rig_step_value(&step, "y"), want, count, stated(rig, net), scale);
+    rig_step_free(&step);
+}

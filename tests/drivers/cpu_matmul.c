@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cpu driver's matmul and embed through the public headers, at every level that the machine has, with one and two
+ * threads: all types of weights, random shapes of ranks 1 to 3, exact and rounded, bias, function, residual. */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <accel/quant/format.h>
+
+#include "tests/drivers/cpu.h"
+
+static const uint32_t types[] = {ACCEL_F32,  ACCEL_F16,    ACCEL_BF16,    ACCEL_Q8_0,   ACCEL_Q4_0,
+                                 ACCEL_Q4_1, ACCEL_Q8_G32, ACCEL_Q8_G128, ACCEL_Q4_G32, ACCEL_Q4_G128};
+#define TYPES (sizeof(types) / sizeof(*types))
+
+/* Weights [rows, width] of a type, and the numbers that they stand for. */
+struct weights {
+    void *planes[2];
+    uint64_t bytes[2];
+    float *exact;
+};
+
+static void weights_make(struct weights *w, uint32_t type, uint64_t rows, uint64_t width)
+{
+    struct accel_format format;
+    float *row = calloc(width, sizeof(*row));
+    uint64_t stride[2] = {0};
+
+    memset(w, 0, sizeof(*w));
+    assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
+    for (uint32_t p = 0; p < format.planes; p++) {
+        stride[p] = width / format.block_values * format.plane_bytes[p];
+        w->bytes[p] = rows * stride[p];
+        w->planes[p] = malloc(w->bytes[p]);
+    }
+    w->exact = malloc(rows * width * sizeof(*w->exact));
+    for (uint64_t r = 0; r < rows; r++) {
+        void *at[2] = {(char *)w->planes[0] + r * stride[0],
+                       format.planes > 1 ? (char *)w->planes[1] + r * stride[1] : NULL};
+        const void *from[2] = {at[0], at[1]};
+
+        rig_fill(&cpu_random, row, width);
+        assert_int_equal(accel_format_encode(type, row, width, at), ACCEL_OK);
+        assert_int_equal(accel_format_decode(type, from, width, w->exact + r * width), ACCEL_OK);
+    }
+    free(row);
+}
+
+static void weights_free(struct weights *w)
+{
+    free(w->planes[0]);
+    free(w->planes[1]);
+    free(w->exact);
+}
+
+static struct rig_data weights_data(const char *name, const struct weights *w)
+{
+    return (struct rig_data){name, {w->planes[0], w->planes[1]}, {w->bytes[0], w->bytes[1]}};
+}
+
+/* A random shape [..., k] of rank 1 to 3; answers the rows. */
+static uint64_t leading(uint32_t rank, struct accel_dim *dims, uint64_t k)
+{
+    uint64_t rows = 1;
+
+    for (uint32_t d = 0; d + 1 < rank; d++) {
+        uint64_t extent = 1 + rig_below(&cpu_random, rank == 2 ? 40 : 9);
+
+        dims[d] = rig_dim(extent);
+        rows *= extent;
+    }
+    dims[rank - 1] = rig_dim(k);
+    return rows;
+}
+
+struct product {
+    uint64_t m, n, k;
+    struct accel_matmul attributes;
+    uint32_t type, bias, residual, zero;
+    float *x, *b, *r;
+    struct weights w;
+    double *want;
+};
+
+static void expect(struct product *p)
+{
+    for (uint64_t i = 0; i < p->m; i++)
+        for (uint64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+
+            for (uint64_t l = 0; l < p->k; l++)
+                sum += (double)p->x[i * p->k + l] * p->w.exact[j * p->k + l];
+            sum = cpu_function(p->attributes.function, sum + (p->bias ? p->b[j] : 0));
+            p->want[i * p->n + j] = sum + (p->residual ? p->r[i * p->n + j] : 0);
+        }
+}
+
+static void product_net(struct product *p, struct net *net, uint32_t rank)
+{
+    struct accel_dim dims[3];
+    uint32_t inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE};
+
+    p->m = leading(rank, dims, p->k);
+    net_begin(net, "matmul");
+    inputs[0] = net_value(net, ACCEL_ROLE_INPUT, "x", ACCEL_F32, rank, dims);
+    dims[rank - 1] = rig_dim(p->n);
+    if (p->residual)
+        inputs[3] = net_value(net, ACCEL_ROLE_INPUT, "r", ACCEL_F32, rank, dims);
+    dims[0] = rig_dim(p->n), dims[1] = rig_dim(p->k);
+    inputs[1] = net_value(net, ACCEL_ROLE_WEIGHT, "w", p->type, 2, dims);
+    if (p->bias)
+        inputs[2] = net_value(net, ACCEL_ROLE_WEIGHT, "b", ACCEL_F32, 1, dims);
+    net_output(net, net_node(net, ACCEL_OP_MATMUL, "matmul", inputs, 4, &p->attributes), "y");
+    net_end(net);
+}
+
+static void product_try(struct rig *rig, uint32_t type, uint32_t rounding, uint32_t threads)
+{
+    struct product p = {.type = type, .bias = rig_below(&cpu_random, 2), .residual = rig_below(&cpu_random, 2)};
+    uint32_t rank = 1 + rig_below(&cpu_random, 3);
+    struct accel_format format;
+    struct rig_data data[4];
+    struct net net;
+    char what[160];
+
+    accel_format_describe(type, &format);
+    p.attributes = (struct accel_matmul){.size = sizeof(p.attributes), .rounding = rounding};
+    p.attributes.function = rig_below(&cpu_random, ACCEL_FN_END);
+    p.n = 1 + rig_below(&cpu_random, 90);
+    p.k = format.block_values == 1 ? 1 + rig_below(&cpu_random, 200)
+                                   : format.block_values * (1 + rig_below(&cpu_random, 4));
+    product_net(&p, &net, rank);
+    p.x = cpu_floats(p.m * p.k);
+    p.b = cpu_floats(p.n);
+    p.r = cpu_floats(p.m * p.n);
+    p.want = calloc(p.m * p.n, sizeof(*p.want));
+    weights_make(&p.w, type, p.n, p.k);
+    expect(&p);
+    data[0] = (struct rig_data){"x", {p.x}, {p.m * p.k * sizeof(float)}};
+    data[1] = (struct rig_data){"b", {p.b}, {p.n * sizeof(float)}};
+    data[2] = (struct rig_data){"r", {p.r}, {p.m * p.n * sizeof(float)}};
+    data[3] = weights_data("w", &p.w);
+    snprintf(what, sizeof(what), "%s %s, [%u,%u]x[%u,%u], function %u%s%s, %u threads", format.name,
+             rounding == ACCEL_F32 ? "exact" : "rounded", (unsigned)p.m, (unsigned)p.k, (unsigned)p.n, (unsigned)p.k,
+             p.attributes.function, p.bias ? ", bias" : "", p.residual ? ", residual" : "", threads);
+    cpu_compare(rig, &net, data, 4, threads, 0, what, p.want, p.m * p.n, 2 * sqrt((double)p.k) / 3);
+    weights_free(&p.w);
+    free(p.x), free(p.b), free(p.r), free(p.want);
+    net_free(&net);
+}
+
+static void matmul_is_right(void **state)
+{
+    (void)state;
+    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+        struct rig rig;
+
+        if (!cpu_open(&rig, level))
+            continue;
+        for (uint32_t t = 0; t < TYPES; t++)
+            for (uint32_t round = 0; round < 12; round++)
+                product_try(&rig, types[t], round % 2 == 0 ? ACCEL_F32 : ACCEL_Q8_0, 1 + round / 6);
+        rig_close(&rig);
+    }
+}
+
+static void embed_try(struct rig *rig, uint32_t type, uint32_t threads)
+{
+    struct accel_format format;
+    struct accel_dim dims[2];
+    struct weights table;
+    struct rig_data data[2];
+    struct net net;
+    uint32_t inputs[2], rows = 3 + rig_below(&cpu_random, 40), count = 4 + rig_below(&cpu_random, 9);
+    uint64_t width;
+    int32_t ids[16];
+    double *want;
+    char what[64];
+
+    accel_format_describe(type, &format);
+    width = format.block_values == 1 ? 1 + rig_below(&cpu_random, 100)
+                                     : format.block_values * (1 + rig_below(&cpu_random, 3));
+    weights_make(&table, type, rows, width);
+    want = calloc(count * width, sizeof(*want));
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = (int32_t)rig_below(&cpu_random, rows);
+        ids[i] = i == 1 ? -1 : i == 2 ? (int32_t)rows : i == 3 ? INT32_MAX : ids[i];
+        for (uint64_t e = 0; e < width; e++)
+            want[i * width + e] = table.exact[(i >= 1 && i <= 3 ? 0 : (uint64_t)ids[i]) * width + e];
+    }
+    net_begin(&net, "embed");
+    dims[0] = rig_dim(rows), dims[1] = rig_dim(width);
+    inputs[0] = net_value(&net, ACCEL_ROLE_WEIGHT, "table", type, 2, dims);
+    dims[0] = rig_dim(count);
+    inputs[1] = net_value(&net, ACCEL_ROLE_INPUT, "ids", ACCEL_I32, 1, dims);
+    net_output(&net, net_node(&net, ACCEL_OP_EMBED, "embed", inputs, 2, NULL), "y");
+    net_end(&net);
+    data[0] = weights_data("table", &table);
+    data[1] = (struct rig_data){"ids", {ids}, {count * sizeof(*ids)}};
+    snprintf(what, sizeof(what), "embed %s, %u threads", format.name, threads);
+    cpu_compare(rig, &net, data, 2, threads, 0, what, want, count * width, 0);
+    weights_free(&table);
+    free(want);
+    net_free(&net);
+}
+
+static void embed_is_right(void **state)
+{
+    (void)state;
+    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+        struct rig rig;
+
+        if (!cpu_open(&rig, level))
+            continue;
+        for (uint32_t t = 0; t < TYPES; t++)
+            for (uint32_t round = 0; round < 4; round++)
+                embed_try(&rig, types[t], 1 + round % 2);
+        rig_close(&rig);
+    }
+}
+
+static int seed(void **state)
+{
+    (void)state;
+    cpu_seed();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matmul_is_right),
+        cmocka_unit_test(embed_is_right),
+    };
+    return cmocka_run_group_tests(tests, seed, NULL);
+}
