@@ -1,2 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that run the command as a user would.
+check_PROGRAMS += tests/accelctl/json tests/accelctl/stages
+tests_accelctl_json_SOURCES = %D%/json.c
+tests_accelctl_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_accelctl_json_LDADD = $(JANSSON_LIBS)
+tests_accelctl_stages_SOURCES = %D%/stages.c
+tests_accelctl_stages_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
+
+accelctl_tests = \
+	%D%/damaged.sh \
+	%D%/golden.sh \
+	%D%/plugins.sh \
+	%D%/signals.sh \
+	%D%/trace.sh \
+	%D%/verbs.sh
+TESTS += $(accelctl_tests)
+EXTRA_DIST += $(accelctl_tests) %D%/lib.sh

@@ -51,6 +51,8 @@ static int32_t begin(struct writer *w, const int32_t *prompt, uint64_t count, st
 {
     uint64_t vocabulary = w->session->model->facts.vocabulary;
     uint64_t room = w->session->options.slots + 1;
+    const char *text = NULL;
+    size_t bytes = 0;
     int32_t code;
 
     if (w->options->sampling != NULL)
@@ -63,6 +65,9 @@ static int32_t begin(struct writer *w, const int32_t *prompt, uint64_t count, st
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for sampling from %llu tokens",
                                (unsigned long long)vocabulary);
     code = accel_token_stream_create(w->tokenizer, ACCEL_DECODE_SKIP_SPECIAL, &w->stream, error);
+    /* The text goes on: what a decoder does at the beginning of a text only has been done with the prompt. */
+    for (uint64_t i = 0; code == ACCEL_OK && i < count; i++)
+        code = accel_token_stream_push(w->stream, prompt[i], &text, &bytes, error);
     if (code != ACCEL_OK)
         return code;
     w->recent_count = count < room ? count : room;

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Files that are none, damaged files and a hundred truncations of a good one: each ends with one line that names the file.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+folder=$src/tests/fixtures/malformed
+for path in "$folder"/*.gguf "$folder"/*.safetensors; do
+    name=${path##*/}
+    expect=$("$json" "$folder/index.json" - "$name") || fail "$name is not in index.json"
+    checks=$((checks + 1))
+    "$accelctl" plan "$path" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    case $status:$name in
+    0:gguf-valid-llama.gguf) ;;
+    0:*) case $expect in *'"expect":"ok"'* | *'"expect":"either"'*) ;; *) fail "$name was accepted";; esac ;;
+    # Sound containers that hold no model, and safetensors without a config.json beside them, are no models either.
+    3:*.safetensors)
+        lines=$(grep -c '^accelctl: ' "$work/err")
+        grep -qE "^accelctl: .*/($name: offset 0x|config.json: cannot open)" "$work/err" && [ "$lines" = 1 ] ||
+            { cat "$work/err"; fail "$name: not one line that names the file and the offset"; }
+        case $expect:$(cat "$work/err") in
+        *'"expect":"error"'*config.json*) fail "$name: a damaged file passes as one without config.json" ;;
+        esac ;;
+    3:*) one_error "$name"
+        grep -q 'offset 0x' "$work/err" || { cat "$work/err"; fail "$name: no offset"; } ;;
+    *) cat "$work/err"; fail "$name: status $status" ;;
+    esac
+done
+[ $checks = 164 ] || fail "$checks files, not 164"
+
+size=$(wc -c <"$q8")
+cut=0
+while [ $cut -lt 100 ]; do
+    bytes=$((size * cut / 100))
+    head -c $bytes "$q8" >"$work/cut.gguf"
+    try 3 "$accelctl" run "$work/cut.gguf" -n 3
+    one_error "$work/cut.gguf: "
+    cut=$((cut + 1))
+done
+
+try 3 "$accelctl" plan "$work/nothing.gguf"
+one_error "$work/nothing.gguf"
+: >"$work/empty"
+try 3 "$accelctl" plan "$work/empty"
+one_error "$work/empty"
+mkdir "$work/folder"
+try 3 "$accelctl" plan "$work/folder"
+one_error "$work/folder"
+ln -s loop2 "$work/loop1"
+ln -s loop1 "$work/loop2"
+try 3 "$accelctl" plan "$work/loop1"
+one_error "$work/loop1"
+try 3 "$accelctl" plan /dev/null
+one_error /dev/null
+mkfifo "$work/fifo" && try 3 "$accelctl" plan "$work/fifo" && one_error "$work/fifo"
+bad=$(printf '%s/new\nline' "$work")
+try 3 "$accelctl" plan "$bad"
+one_error "new"
+try 3 "$accelctl" plan "$work/$(printf '\377')" --json
+"$json" "$work/out" accelctl/error/1 || fail "a name that is not UTF-8, as JSON"
+try 3 "$accelctl" trace "$q8" --in "$work/empty" --out "$work/stages"
+one_error "$work/empty"
+mkdir "$work/profiles"
+echo "accel-profile: 9" >"$work/profiles/base.yaml"
+"$accelctl" plan "$q8" --profiles "$work/profiles" >"$work/out" 2>"$work/err"
+[ $? = 3 ] || { cat "$work/err"; fail "a broken profile"; }
+grep -q "base.yaml" "$work/err" || fail "the broken profile is not named"
+finish

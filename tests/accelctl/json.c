@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json FILE SCHEMA: the file is one JSON document of this schema ("-": of any). json FILE SCHEMA PATH: prints the value
+ * at a path such as runs.0.text; strings as they are, "#" at its end for a length. Exit status 1 says why on the error
+ * output.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const char *file, const char *what, const char *more)
+{
+    fprintf(stderr, "%s: %s %s\n", file, what, more);
+    return 1;
+}
+
+static const json_t *step(const json_t *value, const char *key)
+{
+    return json_is_array(value) ? json_array_get(value, (size_t)atol(key)) : json_object_get(value, key);
+}
+
+int main(int count, char **arguments)
+{
+    json_error_t error;
+    json_t *root;
+    const json_t *value;
+    const char *schema;
+
+    if (count < 3 || count > 4)
+        return 2;
+    root = json_load_file(arguments[1], 0, &error);
+    if (root == NULL)
+        return fail(arguments[1], "no JSON:", error.text);
+    schema = json_string_value(json_object_get(root, "schema"));
+    if (strcmp(arguments[2], "-") != 0 && (schema == NULL || strcmp(schema, arguments[2]) != 0))
+        return fail(arguments[1], "the schema is", schema == NULL ? "not named" : schema);
+    value = root;
+    /* Keys may contain dots themselves, so the whole rest is tried first. */
+    for (char *key = count < 4 ? NULL : arguments[3]; key != NULL && *key != '\0';) {
+        char *dot = strchr(key, '.');
+
+        if (strcmp(key, "#") == 0) {
+            printf("%zu\n", json_is_array(value) ? json_array_size(value) : json_object_size(value));
+            return 0;
+        }
+        if (dot != NULL && json_object_get(value, key) == NULL) {
+            *dot = '\0';
+            value = step(value, key);
+            key = dot + 1;
+        } else {
+            value = step(value, key);
+            key = NULL;
+        }
+        if (value == NULL)
+            return fail(arguments[1], "has no", arguments[3]);
+    }
+    if (count == 4 && json_is_string(value))
+        fwrite(json_string_value(value), 1, json_string_length(value), stdout);
+    else if (count == 4)
+        json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(root);
+    return 0;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of the command share; sourced. They run it from the build tree as a user would, without variables.
+set -u
+unset ACCEL_DRIVER_PATH ACCEL_PROFILE_PATH ACCEL_PROBE
+src=$ACCEL_TEST_SRCDIR
+accelctl=$ACCEL_TEST_BUILDDIR/accelctl
+json=$ACCEL_TEST_BUILDDIR/tests/accelctl/json
+stages=$ACCEL_TEST_BUILDDIR/tests/accelctl/stages
+models=$src/models/stories260K
+q8=$models/stories260K-q8_0.gguf
+f32=$models/stories260K-f32.gguf
+exact="--set compute.activations=f32 --set kv.type.k=f32 --set kv.type.v=f32"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+failed=0
+checks=0
+
+fail()
+{
+    echo "FAIL: $*"
+    failed=1
+}
+
+# try STATUS COMMAND...: runs it with its outputs in $work/out and $work/err; fails where the status is another one.
+try()
+{
+    wanted=$1
+    shift
+    checks=$((checks + 1))
+    "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    if [ $status != "$wanted" ]; then
+        head -c 2000 "$work/out" "$work/err"
+        fail "status $status, not $wanted, from: $*"
+    fi
+}
+
+# one_error WORD: the error output is one line of an error that contains WORD, and at most a remedy.
+one_error()
+{
+    lines=$(grep -vc '^  remedy: ' "$work/err")
+    if [ "$lines" != 1 ] || ! grep -q '^accelctl: ' "$work/err" || ! grep -qF -- "$1" "$work/err"; then
+        cat "$work/err"
+        fail "not one line of an error that has '$1'"
+    fi
+}
+
+# is TEXT WANTED WHAT
+is()
+{
+    checks=$((checks + 1))
+    [ "$1" = "$2" ] || fail "$3: '$1', not '$2'"
+}
+
+# has WORDS: the standard output has them.
+has()
+{
+    checks=$((checks + 1))
+    grep -qF -- "$1" "$work/out" || { head -c 3000 "$work/out"; fail "the output has no '$1'"; }
+}
+
+# value PATH: of the JSON document in $work/out
+value()
+{
+    "$json" "$work/out" - "$1" || fail "no value $1"
+}
+
+finish()
+{
+    echo "$checks checks"
+    [ $failed = 0 ] || exit 1
+    exit 0
+}

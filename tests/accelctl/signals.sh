@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# An interrupt ends a run with its numbers and status 130; a model file that shrinks while it is mapped ends it with
+# status 3 and the file's name; one that is read does not mind.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+# The model with a context that takes minutes to fill.
+copy_model()
+{
+    rm -rf "$work/model"
+    cp -r "$models/hf" "$work/model" && chmod -R u+w "$work/model"
+    sed -i 's/"max_position_embeddings": *[0-9]*/"max_position_embeddings": 200000/' "$work/model/config.json"
+}
+
+# begin OPTION...: a long run in the background.
+begin()
+{
+    copy_model
+    : >"$work/out"
+    "$accelctl" run "$work/model" --set context=200000tok --ignore-end "$@" >"$work/out" 2>"$work/err" </dev/null &
+    pid=$!
+}
+
+# await FILE BYTES: until the file has so many, at most a minute
+await()
+{
+    tries=0
+    while [ "$(wc -c <"$1")" -lt "$2" ] && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+for signal in INT TERM; do
+    begin
+    await "$work/out" 100
+    kill -$signal $pid
+    wait $pid
+    is $? 130 "status of a run after SIG$signal"
+    grep -q '^written .*ended by: interrupted' "$work/err" || { cat "$work/err"; fail "no numbers after SIG$signal"; }
+    [ "$(wc -c <"$work/out")" -gt 99 ] || fail "no text before SIG$signal"
+done
+begin --json
+sleep 1
+kill -INT $pid
+wait $pid
+is $? 130 "status of an interrupted run with --json"
+"$json" "$work/out" accelctl/run/1 || fail "the document of an interrupted run"
+is "$(value stop)" interrupted "why it stopped"
+
+begin
+await "$work/out" 100
+: >"$work/model/model.safetensors"
+wait $pid
+is $? 3 "status after the file shrank"
+grep -q "^accelctl: $work/model/model.safetensors: the file shrank" "$work/err" ||
+    { cat "$work/err"; fail "the file that shrank is not named"; }
+
+begin --set weights.load=read -n 3000
+await "$work/out" 100
+: >"$work/model/model.safetensors"
+wait $pid
+status=$?
+[ $status = 0 ] || cat "$work/err"
+is $status 0 "status with weights that were read"
+grep -q '^written *3000 tokens' "$work/err" || fail "a run with weights that were read did not go on"
+finish

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# accelctl trace against the reference: every stage of every case within the fixture's tolerance, in one pass and token by
+# token.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+found=0
+for fixture in llama-gqa mistral-window qwen2-tied qwen3-base llama-mha llama-bias llama-rope-yarn; do
+    folder=$src/tests/fixtures/$fixture
+    [ -d "$folder" ] || folder=${ACCEL_SHARED_FIXTURES:-/nowhere}/$fixture
+    [ -d "$folder" ] || continue
+    found=$((found + 1))
+    for way in "" --stepwise; do
+        rm -f "$work/stages.safetensors"
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" $way
+        "$stages" "$work/stages.safetensors" "$folder/expected.safetensors" "$folder/fixture.json" ||
+            fail "$fixture $way: the stages differ"
+    done
+done
+[ $found -ge 4 ] || fail "$found fixtures, at least 4 are in the tree"
+folder=$src/tests/fixtures/llama-gqa
+try 0 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --json
+"$json" "$work/out" accelctl/trace/1 || fail "trace --json"
+is "$(value stages)" 21 "stages"
+# A file of another model's stages is seen to differ: the comparison can fail.
+"$stages" "$work/stages.safetensors" "$src/tests/fixtures/qwen2-tied/expected.safetensors" "$folder/fixture.json" \
+    2>"$work/err" && fail "stages of another model are equal"
+try 2 "$accelctl" trace "$folder"
+one_error "--in FILE"
+try 3 "$accelctl" trace "$folder" --in "$folder/model.safetensors" --out "$work/x"
+one_error "input_ids"
+try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/none/x"
+one_error "$work/none/x"
+finish

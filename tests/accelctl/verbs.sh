@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every verb as a user calls it: text, JSON with its schema, help, wrong usage, suggestions, the standard output full.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+for verb in devices plugins version "plan $q8" "run $q8 -n 3"; do
+    name=${verb%% *}
+    # shellcheck disable=SC2086 # verbs have arguments
+    {
+        try 0 "$accelctl" $verb
+        [ -s "$work/out" ] || fail "$verb prints nothing"
+        grep "$(printf '\033')" "$work/out" "$work/err" && fail "$verb prints colours into a file"
+        awk -v name="$name" 'name != "run" && length($0) > 100 + 60 { print; bad = 1 } END { exit bad }' "$work/out" ||
+            fail "$verb: long lines"
+        try 0 "$accelctl" $verb --json
+        "$json" "$work/out" "accelctl/$name/1" || fail "$verb --json"
+        [ -s "$work/err" ] && { cat "$work/err"; fail "$verb --json writes to the error output"; }
+        try 2 "$accelctl" $verb --jason
+        one_error "did you mean --json?"
+        try 2 "$accelctl" $verb --json --nothing
+        "$json" "$work/out" accelctl/error/1 || fail "$verb: an error as JSON"
+        is "$(value error.exit)" 2 "exit status in JSON"
+        try 1 sh -c "exec \"\$@\" >/dev/full" sh "$accelctl" $verb
+        one_error "cannot write"
+        try 1 sh -c "exec \"\$@\" >/dev/full" sh "$accelctl" $verb --json
+    }
+done
+for verb in devices plugins plan run trace version; do
+    try 0 "$accelctl" help $verb
+    cp "$work/out" "$work/help"
+    try 0 "$accelctl" $verb --help
+    cmp "$work/out" "$work/help" || fail "help $verb is not $verb --help"
+    has "Usage: accelctl $verb"
+    has "--json"
+done
+try 0 "$accelctl" --help
+for code in 0 1 2 3 4 5 130; do
+    grep -q "^  $code  " "$work/out" || fail "--help does not tell status $code"
+done
+try 0 "$accelctl" --version
+try 2 "$accelctl"
+one_error "wants a verb"
+try 2 "$accelctl" devcies
+one_error "did you mean 'devices'?"
+try 2 "$accelctl" help nothing
+try 2 "$accelctl" ../accelctl
+try 2 "$accelctl" plan
+one_error "wants an argument: MODEL"
+try 2 "$accelctl" plan "$q8" "$q8"
+try 2 "$accelctl" plan --device
+one_error "--device wants a value"
+try 2 "$accelctl" devices --json=yes
+try 0 "$accelctl" plan -- "$q8"
+try 3 "$accelctl" plan -- --json
+one_error "--json"
+# A verb that is a program in PATH is none; one in the folder of helper programs is.
+printf '#!/bin/sh\necho "extra $*"\n' >"$work/accelctl-extra"
+chmod +x "$work/accelctl-extra"
+try 2 env PATH="$work:$PATH" "$accelctl" extra
+extra=$ACCEL_TEST_BUILDDIR/uninstalled/libexec/accelctl-extra$$
+if cp "$work/accelctl-extra" "$extra" 2>"$work/err"; then
+    try 0 "$accelctl" "extra$$" a b
+    has "extra a b"
+    rm -f "$extra"
+fi
+
+try 0 "$accelctl" devices --all
+has "memory.total"
+has "cpu:cpu0"
+try 0 "$accelctl" plan "$q8" --nodes --overruled
+has "layers.0.q "
+has "over auto (built in)"
+has "FITS"
+has "base.yaml:"
+try 0 "$accelctl" plan "$q8" --json
+is "$(value settings.context.value)" 4096 "the context"
+is "$(value fallbacks)" 0 "fallbacks"
+is "$(value memory.fits)" true "fits"
+try 5 "$accelctl" plan "$q8" --set memory.budget=1MiB
+has "DOES NOT FIT"
+try 5 "$accelctl" run "$q8" --set memory.budget=1MiB
+one_error "the plan needs"
+try 4 "$accelctl" run "$q8" --device nothing
+one_error "there is no device"
+try 2 "$accelctl" run "$q8" --set nothing=1
+one_error "is unknown"
+try 2 "$accelctl" run "$q8" --set context=x
+try 2 "$accelctl" run "$q8" --set context
+one_error "KEY=VALUE"
+for wrong in "--temperature nan" "--temperature -1" "--temperature x" "--top-p 1.5" "--min-p 2" "--seed -1" "-n 0" "-n x" \
+    "-n 1e3" "--repetition-penalty 0" "--top-k 99999999999" "--chat" "--system x" "-x" "-n"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" run "$q8" $wrong
+    one_error "run: "
+done
+
+# Sampling repeats with its seed and changes with it; the default seed is 0; options in all spellings.
+try 0 "$accelctl" run "$q8" -q -n 60 --seed 1
+cp "$work/out" "$work/one"
+try 0 "$accelctl" run "$q8" -qn60 --seed=1
+cmp "$work/out" "$work/one" || fail "the same seed wrote another text"
+try 0 "$accelctl" run "$q8" -q -n 60 --seed 2
+cmp -s "$work/out" "$work/one" && fail "another seed wrote the same text"
+try 0 "$accelctl" run "$q8" -gqn 30
+cp "$work/out" "$work/one"
+try 0 "$accelctl" run "$q8" -q -n 30 --temperature 0
+cmp "$work/out" "$work/one" || fail "temperature 0 is not greedy"
+try 0 "$accelctl" run "$q8" -q -n 30 --top-k 1 --seed 5
+cmp "$work/out" "$work/one" || fail "top-k 1 is not greedy"
+# Weights that are read, not mapped, give the same text.
+try 0 "$accelctl" run "$q8" -q -n 30 --greedy --set weights.load=read
+cmp "$work/out" "$work/one" || fail "weights.load=read wrote another text"
+# One thread and the scalar kernels: the same tokens.
+try 0 "$accelctl" run "$q8" -q -n 30 --greedy --set cpu.threads=1
+cmp "$work/out" "$work/one" || fail "one thread wrote another text"
+
+# The numbers after a text.
+try 0 "$accelctl" run "$q8" -n 20 --ignore-end --prompt "Once upon a time"
+has "Once upon a time, "
+for words in "memory     planned" "first token after" "20 tokens, " "0 fallbacks" "VmHWM"; do
+    grep -qF "$words" "$work/err" || fail "no '$words' after a run"
+done
+try 0 "$accelctl" run "$q8" -n 20 --ignore-end --json
+is "$(value ids.#)" 20 "tokens written"
+is "$(value stop)" length "why it stopped"
+is "$(value placement.fallbacks)" 0 "fallbacks"
+try 0 "$accelctl" run "$q8" --json --set context=8tok --ignore-end --prompt "Once upon a time"
+is "$(value stop)" "context full" "why it stopped"
+try 3 "$accelctl" run "$q8" --chat --prompt hello
+one_error "no chat template"
+finish
