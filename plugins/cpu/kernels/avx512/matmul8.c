@@ -128,6 +128,7 @@ CPU_INLINE void two_blocks(const struct layout f, const struct four w, struct fe
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
         const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
+        prefetch_ahead(p, w.digits_stride);
         __m512i digits = join(load_digits(f, p), second ? load_digits(f, p + f.block_bytes) : _mm256_setzero_si256());
         CPU_UNROLL
         for (size_t r = 0; r < few; r++) {

@@ -54,6 +54,18 @@ CPU_INLINE size_t scale_at(const struct layout f, size_t block)
     return f.planar ? block / f.group_blocks * 2 : block * f.block_bytes;
 }
 
+#define ROWS_AHEAD 8u
+
+/*
+ * Asks for the bytes that the same place of the row ROWS_AHEAD further on will want. Rows are short for the processor's
+ * own prefetch, which begins anew with each: without this one core read Q4_0 at 6.3 GB/s, with it at 11 (4 rows ahead
+ * the same, 2 a quarter less). Past the end of a matrix it does nothing.
+ */
+CPU_INLINE void prefetch_ahead(const void *p, size_t row_bytes)
+{
+    __builtin_prefetch((const char *)p + ROWS_AHEAD * row_bytes);
+}
+
 CPU_INLINE size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -85,11 +85,13 @@ CPU_INLINE float load_weight(const int read, const void *row, size_t at)
     return read == READ_BF16 ? upper : half_to_float((const uint16_t *)row + at);
 }
 
-/* Sums over `count` values for TILE_W rows of W and `rows` (a constant) rows of x, added to sums[row of x][row of W].
+/* Sums over `count` values for TILE_W rows of W, `w_stride` bytes apart in memory (0: decoded, in the cache), and
+ * `rows` (a constant) rows of x, added to sums[row of x][row of W].
  */
-CPU_INLINE void tile(const int read, const void *const *w, const float *x, size_t stride, const size_t rows,
-                     size_t count, float (*sums)[TILE_W])
+CPU_INLINE void tile(const int read, const void *const *w, size_t w_stride, const float *x, size_t stride,
+                     const size_t rows, size_t count, float (*sums)[TILE_W])
 {
+    const size_t width = read == READ_F32 ? sizeof(float) : sizeof(uint16_t);
     vf acc[TILE_X][TILE_W] = {{{0}}};
     size_t l = 0;
     for (; l + VN <= count; l += VN) {
@@ -100,6 +102,7 @@ CPU_INLINE void tile(const int read, const void *const *w, const float *x, size_
         CPU_UNROLL
         for (size_t j = 0; j < TILE_W; j++) {
             vf weights = load_weights(read, w[j], l);
+            prefetch_ahead((const char *)w[j] + l * width, w_stride);
             CPU_UNROLL
             for (size_t r = 0; r < rows; r++)
                 acc[r][j] = v_fma(weights, xs[r], acc[r][j]);
@@ -117,35 +120,36 @@ CPU_INLINE void tile(const int read, const void *const *w, const float *x, size_
     }
 }
 
-CPU_INLINE void tile_rows(const int read, const void *const *w, const float *x, size_t stride, size_t rows,
-                          size_t count, float (*sums)[TILE_W])
+CPU_INLINE void tile_rows(const int read, const void *const *w, size_t w_stride, const float *x, size_t stride,
+                          size_t rows, size_t count, float (*sums)[TILE_W])
 {
     for (; rows >= TILE_X; rows -= TILE_X, x += TILE_X * stride, sums += TILE_X)
-        tile(read, w, x, stride, TILE_X, count, sums);
+        tile(read, w, w_stride, x, stride, TILE_X, count, sums);
     if (rows == 2)
-        tile(read, w, x, stride, 2, count, sums);
+        tile(read, w, w_stride, x, stride, 2, count, sums);
     else if (rows == 1)
-        tile(read, w, x, stride, 1, count, sums);
+        tile(read, w, w_stride, x, stride, 1, count, sums);
 }
 
 /* One copy for all types that are decoded first. */
-static __attribute__((noinline)) void tile_rows_f32(const void *const *w, const float *x, size_t stride, size_t rows,
-                                                    size_t count, float (*sums)[TILE_W])
+static __attribute__((noinline)) void tile_rows_f32(const void *const *w, size_t w_stride, const float *x,
+                                                    size_t stride, size_t rows, size_t count, float (*sums)[TILE_W])
 {
-    tile_rows(READ_F32, w, x, stride, rows, count, sums);
+    tile_rows(READ_F32, w, w_stride, x, stride, rows, count, sums);
 }
 
 /*
  * One row of blocks with `rows` (a constant, up to TILE_X) rows of x: the digits of a block are multiplied as they are,
  * and their sum by the scale. For few rows of x this saves the way of decoded weights through the cache.
  */
-CPU_INLINE void dot_blocks(const struct layout f, const uint8_t *digits, const uint8_t *scales, const float *x,
-                           size_t stride, const size_t rows, size_t blocks, float *sums)
+CPU_INLINE void dot_blocks(const struct layout f, const uint8_t *digits, size_t w_stride, const uint8_t *scales,
+                           const float *x, size_t stride, const size_t rows, size_t blocks, float *sums)
 {
     const float zero = f.minimum || (f.bits == 8 && !f.planar) ? 0.0f : f.bits == 8 ? 128.0f : 8.0f;
     vf acc[TILE_X] = {{0}};
     for (size_t b = 0; b < blocks; b++, digits += f.block_bytes) {
         vf d = v_set(half_to_float(scales + scale_at(f, b))), m = v_set(0), part[TILE_X] = {{0}};
+        prefetch_ahead(digits, w_stride);
         if (f.minimum)
             m = v_set(half_to_float(scales + scale_at(f, b) + 2));
         CPU_UNROLL
@@ -177,11 +181,11 @@ CPU_INLINE void few_blocks(const struct layout f, const struct cpu_matmul *call,
         const uint8_t *digits = digits_of(f, &call->w, j + r), *scales = scales_of(f, &call->w, j + r);
         const size_t blocks = call->k / CPU_BLOCK;
         if (rows == 1)
-            dot_blocks(f, digits, scales, x, call->x_stride, 1, blocks, &sums[0][r]);
+            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 1, blocks, &sums[0][r]);
         else if (rows == 2)
-            dot_blocks(f, digits, scales, x, call->x_stride, 2, blocks, &sums[0][r]);
+            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 2, blocks, &sums[0][r]);
         else
-            dot_blocks(f, digits, scales, x, call->x_stride, 3, blocks, &sums[0][r]);
+            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 3, blocks, &sums[0][r]);
     }
 }
 
@@ -204,9 +208,9 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
         }
         const float *x = call->x + i * call->x_stride + at;
         if (in_place && read != READ_F32)
-            tile_rows(read, w, x, call->x_stride, rows, count, sums);
+            tile_rows(read, w, call->w.stride[0], x, call->x_stride, rows, count, sums);
         else
-            tile_rows_f32(w, x, call->x_stride, rows, count, sums);
+            tile_rows_f32(w, in_place ? call->w.stride[0] : 0, x, call->x_stride, rows, count, sums);
     }
 }
 
