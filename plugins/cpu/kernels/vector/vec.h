@@ -16,7 +16,7 @@
 #ifdef CPU_BUILD_AVX512
 #define VN 16u
 #define CPU_NAME(name) cpu_##name##_avx512
-#include "plugins/cpu/kernels/avx512/simd.h"
+#include "plugins/cpu/kernels/vector/simd.h"
 #else
 #define VN 8u
 #define CPU_NAME(name) cpu_##name##_avx2
