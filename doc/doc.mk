@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Man pages: dist_man_MANS; completions.
+# Man pages and completions. They lie in the tree; `make pages` writes them anew from the tables of the command, and a
+# test holds them against it.
+dist_man_MANS += \
+	%D%/accelctl.1 \
+	%D%/accelctl-devices.1 \
+	%D%/accelctl-plan.1 \
+	%D%/accelctl-plugins.1 \
+	%D%/accelctl-run.1 \
+	%D%/accelctl-trace.1 \
+	%D%/accelctl-version.1
+dist_bashcompletion_DATA += %D%/completion/accelctl
+dist_zshcompletion_DATA += %D%/completion/_accelctl
+
+check_PROGRAMS += doc/pages
+doc_pages_SOURCES = %D%/pages.c $(accelctl_sources)
+doc_pages_CPPFLAGS = $(accelctl_CPPFLAGS)
+doc_pages_LDADD = $(accelctl_LDADD)
+pages: doc/pages
+	doc/pages '$(srcdir)/doc'

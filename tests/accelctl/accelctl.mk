@@ -11,6 +11,7 @@ tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
 accelctl_tests = \
 	%D%/damaged.sh \
 	%D%/golden.sh \
+	%D%/pages.sh \
 	%D%/plugins.sh \
 	%D%/signals.sh \
 	%D%/trace.sh \

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Man pages and completions are those that the tables of the command make; every option of --help is in them; they are
+# sound for the programs that read them, where those are installed.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+mkdir -p "$work/doc/completion"
+try 0 "$ACCEL_TEST_BUILDDIR/doc/pages" "$work/doc"
+for file in accelctl.1 accelctl-devices.1 accelctl-plan.1 accelctl-plugins.1 accelctl-run.1 accelctl-trace.1 \
+    accelctl-version.1 completion/accelctl completion/_accelctl; do
+    cmp "$work/doc/$file" "$src/doc/$file" || fail "doc/$file is old: make pages writes it anew"
+done
+
+for verb in devices plugins plan run trace version; do
+    try 0 "$accelctl" help $verb
+    options=$(sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")
+    [ -n "$options" ] || fail "$verb has no options"
+    for option in $options; do
+        checks=$((checks + 1))
+        sed 's/\\-/-/g' "$src/doc/accelctl-$verb.1" | grep -q -- "--$option" || fail "accelctl-$verb.1 has no --$option"
+        grep -A1 "^ *$verb) " "$src/doc/completion/accelctl" | grep -q -- "--$option " || [ $option = help ] ||
+            fail "the completion for bash has no $verb --$option"
+        grep -q -- "--$option" "$src/doc/completion/_accelctl" || fail "the completion for zsh has no --$option"
+    done
+    grep -q "accelctl.-$verb" "$src/doc/accelctl.1" || fail "accelctl.1 does not name $verb"
+done
+
+if command -v groff >/dev/null; then
+    for page in "$src"/doc/*.1; do
+        warnings=$(groff -man -ww -z -Tutf8 "$page" 2>&1)
+        [ -z "$warnings" ] || fail "$page: $warnings"
+    done
+else
+    echo "skipped: groff is not here to check the man pages"
+fi
+if command -v zsh >/dev/null; then
+    zsh -n "$src/doc/completion/_accelctl" || fail "the completion for zsh"
+else
+    echo "skipped: zsh is not here to check its completion"
+fi
+# What bash offers.
+offer()
+{
+    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _accelctl; printf "%s " "${COMPREPLY[@]}"' \
+        "$src/doc/completion/accelctl" "$@"
+}
+if command -v bash >/dev/null; then
+    is "$(offer accelctl pl)" "plugins plan " "verbs that bash offers"
+    is "$(offer accelctl run --gr)" "--greedy " "options that bash offers"
+    is "$(offer accelctl run "${q8%.gguf}")" "$q8 " "files that bash offers"
+    is "$(offer accelctl run --temperature 0)" " " "nothing that bash offers for a number"
+fi
+finish
