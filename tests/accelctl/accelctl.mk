@@ -13,8 +13,9 @@ accelctl_tests = \
 	%D%/golden.sh \
 	%D%/pages.sh \
 	%D%/plugins.sh \
+	%D%/readme.sh \
 	%D%/signals.sh \
 	%D%/trace.sh \
 	%D%/verbs.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/lib.sh
+EXTRA_DIST += $(accelctl_tests) %D%/lib.sh README.md

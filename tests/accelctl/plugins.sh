@@ -56,5 +56,8 @@ rm "$drivers"/*
 cp "$mocks/good.so" "$drivers/"
 try 0 "$accelctl" plugins --drivers "$drivers"
 is "$(grep -c '^[^ ].* loaded ' "$work/out")" 2 "loaded rows"
-try 0 "$accelctl" plugins --drivers "$drivers/good.so:$work/nothing"
+# Files, folders that are not there, and paths from where the user is.
+cd "$work" || exit 99
+try 0 "$accelctl" plugins --drivers "drivers/good.so:$work/nothing"
+is "$(grep -c '^[^ ].* loaded ' "$work/out")" 2 "loaded rows from a relative path"
 finish

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void log_line(void *data, uint32_t level, const char *text)
 {
@@ -15,23 +16,51 @@ static void log_line(void *data, uint32_t level, const char *text)
     fprintf(stderr, "%s: %s\n", level < 5 ? names[level] : "log", text);
 }
 
+/* The library wants absolute paths, since a driver must not hang on where a program happens to run; a person at a
+ * terminal means the folder that they are in. NULL without memory. */
+static char *absolute_paths(const char *paths)
+{
+    char *here = getcwd(NULL, 0);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    for (const char *at = paths; out != NULL && here != NULL;) {
+        size_t length = strcspn(at, ":");
+
+        fprintf(out, "%s%s%.*s", length == 0 || *at == '/' ? "" : here, length == 0 || *at == '/' ? "" : "/",
+                (int)length, at);
+        at += length;
+        if (*at == '\0')
+            break;
+        fputc(*at++, out);
+    }
+    if (out != NULL)
+        fclose(out);
+    free(here);
+    return text;
+}
+
 struct accel_context *open_context(const struct common *common, int *out_exit)
 {
+    char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
     struct accel_context_options options = {.size = sizeof options,
                                             .flags = common->no_cache ? ACCEL_CONTEXT_NO_CACHE : 0,
                                             .log = log_line,
                                             .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN,
-                                            .driver_path = common->drivers,
+                                            .driver_path = drivers,
                                             .profile_path = common->profiles};
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
-    if (accel_context_create(&options, &context, &error) == ACCEL_OK &&
-        accel_context_discover(context, &error) == ACCEL_OK)
-        return context;
-    *out_exit = say_error(common->json, &error);
-    accel_context_free(context, NULL);
-    return NULL;
+    if (accel_context_create(&options, &context, &error) != ACCEL_OK ||
+        accel_context_discover(context, &error) != ACCEL_OK) {
+        *out_exit = say_error(common->json, &error);
+        accel_context_free(context, NULL);
+        context = NULL;
+    }
+    free(drivers);
+    return context;
 }
 
 void close_context(struct accel_context *context)

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# README.md tells the truth: every command of its transcripts is run again and prints what stands there, apart from figures
+# and the machine's name; every other command exists.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+readme=$src/README.md
+tree=$work/tree
+mkdir "$tree"
+for name in models profiles tests README.md; do ln -s "$src/$name" "$tree/$name"; done
+ln -s "$ACCEL_TEST_BUILDDIR" "$tree/build"
+cd "$tree" || exit 99
+
+# Texts of the 8-bit kernels hang on the level of vector instructions; the transcripts are of AVX2.
+"$accelctl" devices --json >"$work/out" 2>/dev/null
+case $(value devices.0.detail) in
+*isa=avx2*) level=same ;;
+*isa=avx512*) level=same; ACCEL_CPU_ISA=avx2; export ACCEL_CPU_ISA ;;
+*) level=other ;;
+esac
+
+# What a user has installed; here it lies in the build tree. The sanitizers of a build go with its libraries.
+pkg_config()
+{
+    case $* in
+    "--cflags --libs accel-driver")
+        echo "-I$src/sdk/include -I$src/sdk/driver/include -I$src/sdk/quant/include -fvisibility=hidden" \
+            "$ACCEL_TEST_BUILDDIR/.libs/libaccel-driver.a $ACCEL_TEST_BUILDDIR/.libs/libaccel-quant.a -lm" \
+            "-Wl,-z,now -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,--exclude-libs,ALL" ;;
+    *) return 1 ;;
+    esac
+}
+
+# Figures, units, names of the machine and folders of this place.
+plain()
+{
+    sed -E -e "s,/[^ ]*/([a-z]+\.so),\1," -e "s,/[^ ]*/profiles,PROFILES," \
+        -e 's/(cpu:cpu0(  cpu )?,? ).*/\1NAME/' -e 's/isa=[a-z0-9]+/isa=X/' -e 's/processors.*/processors/' -e 's/, probed earlier//' \
+        -e 's/[0-9]+(\.[0-9]+)?/N/g' -e 's/\bN (B|KiB|MiB|GiB|ms)\b/N/g' -e 's/ +/ /g' "$1"
+}
+
+compare()
+{
+    checks=$((checks + 1))
+    plain "$work/expected" >"$work/a"
+    plain "$work/actual" >"$work/b"
+    diff "$work/a" "$work/b" || fail "README.md: $1"
+}
+
+run_command()
+{
+    case $1 in
+    "./bootstrap "*)
+        # The steps are those of the script, and its last command is run.
+        sed -n 's/^==> //p' "$work/expected" | while read -r step rest; do
+            grep -qE "(step|say) \"$step" "$src/bootstrap" || echo "bootstrap has no step $step $rest"
+        done >"$work/steps"
+        [ -s "$work/steps" ] && { cat "$work/steps"; fail "README.md: $1"; }
+        last=$(sed -n 's/^==> \(build.*\)/\1/p' "$work/expected")
+        grep -qF 'say "build/accelctl run $model --prompt \"Once upon a time\" -n 200"' "$src/bootstrap" ||
+            fail "bootstrap runs something else than: $last"
+        sed '/^==> /d' "$work/expected" >"$work/rest"
+        mv "$work/rest" "$work/expected"
+        ;;
+    *) last=$1 ;;
+    esac
+    command=$(printf '%s\n' "$last" | sed 's/pkg-config/pkg_config/; s/^cc /${CC:-cc} ${CFLAGS:-} /')
+    eval "$command" >"$work/actual" 2>"$work/errors" </dev/null
+    cat "$work/errors" >>"$work/actual"
+    if [ $level = other ]; then
+        case $last in *q8_0*) return ;; esac
+    fi
+    compare "$1"
+}
+
+# Blocks of "console": a command after "$ ", then what it prints.
+command=
+: >"$work/expected"
+inside=
+while IFS= read -r line || [ -n "$line" ]; do
+    case $inside:$line in
+    ':```console') inside=console ;;
+    ':```sh') inside=sh ;;
+    'console:```' | 'sh:```')
+        [ -z "$command" ] || run_command "$command"
+        command=
+        inside=
+        ;;
+    'console:$ '*)
+        [ -z "$command" ] || run_command "$command"
+        command=${line#"$ "}
+        : >"$work/expected"
+        ;;
+    console:*) printf '%s\n' "$line" >>"$work/expected" ;;
+    sh:./bootstrap*)
+        checks=$((checks + 1))
+        word=${line#./bootstrap }
+        grep -qE "^  $word  " "$src/bootstrap" || fail "bootstrap has no $word"
+        ;;
+    sh:*make*)
+        checks=$((checks + 1))
+        # shellcheck disable=SC2013
+        for target in $(printf '%s\n' "$line" | sed 's/&&/\n/g' | sed -n 's/^ *make *\([a-z]*\).*/\1/p'); do
+            grep -q "^$target:" "$ACCEL_TEST_BUILDDIR/Makefile" || fail "no target $target"
+        done
+        ;;
+    sh:*) fail "README.md: nobody checks: $line" ;;
+    esac
+done <"$readme"
+
+# Tables: verbs, exit codes, folders.
+for verb in devices plugins plan run trace version; do
+    grep -q "^| \`$verb" "$readme" || fail "README.md does not list $verb"
+done
+"$accelctl" --help | sed -n 's/^  \([0-9][0-9]*\) .*/\1/p' | while read -r code; do
+    grep -q "^| $code |" "$readme" || echo "$code"
+done >"$work/codes"
+[ -s "$work/codes" ] && fail "README.md lacks exit status $(cat "$work/codes")"
+sed -n 's/^| \(`[a-z/]*`\(, `[a-z/]*`\)*\) | .*/\1/p' "$readme" | tr -d '`,' | tr ' ' '\n' | grep / >"$work/folders"
+while read -r folder; do
+    checks=$((checks + 1))
+    [ -d "$src/$folder" ] || fail "README.md: there is no $folder"
+done <"$work/folders"
+is "$(wc -l <"$src/tests/drivers/four.c" | tr -d ' ')" "$(sed -n 's/.*four operators in \([0-9]*\) lines.*/\1/p' "$readme")" \
+    "lines of tests/drivers/four.c"
+finish
