@@ -13,6 +13,9 @@
 /* Longer than any wait between ranks that run at the same time and share a node fairly; a small part of a time slice.
  */
 #define SPIN_NANOSECONDS 50000u
+/* Meetings in which ranks do not spin after one that had to sleep: the others have no processor of their own now, or
+ * share this one, so that spinning would only keep them from coming. */
+#define IMPATIENT 32u
 /* Pauses between two looks at the clock, which cost about as much as one pause more. */
 #define PAUSES 64u
 
@@ -26,7 +29,7 @@ static void relax(void)
 }
 
 /* True when the phase has changed. */
-static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase)
+static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase, uint32_t impatient)
 {
     uint64_t end = 0;
 
@@ -38,6 +41,8 @@ static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase)
                 return 1;
             relax();
         }
+        if (impatient != 0)
+            return 0;
         now = sdk_clock();
         if (end == 0)
             end = now + SPIN_NANOSECONDS;
@@ -48,8 +53,9 @@ static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase)
 
 /* Either the last rank sees this sleeper counted and wakes it, or the sleeper sees the new phase: both sides write one
  * word and then read the other, in one order for all. */
-static void sleep_until(struct sdk_barrier *barrier, uint32_t phase)
+static void sleep_until(struct sdk_barrier *barrier, uint32_t phase, uint32_t impatient)
 {
+    atomic_store_explicit(&barrier->impatient, impatient == 0 ? IMPATIENT : impatient - 1, memory_order_relaxed);
     atomic_fetch_add(&barrier->sleepers, 1);
     while (atomic_load(&barrier->phase) == phase)
         sdk_word_wait(&barrier->phase, phase);
@@ -58,7 +64,7 @@ static void sleep_until(struct sdk_barrier *barrier, uint32_t phase)
 
 void sdk_barrier_wait(struct sdk_barrier *barrier)
 {
-    uint32_t phase;
+    uint32_t phase, impatient;
 
     if (barrier == NULL || barrier->ranks < 2)
         return;
@@ -70,8 +76,9 @@ void sdk_barrier_wait(struct sdk_barrier *barrier)
             sdk_word_wake(&barrier->phase);
         return;
     }
-    if (!spin(barrier, phase))
-        sleep_until(barrier, phase);
+    impatient = atomic_load_explicit(&barrier->impatient, memory_order_relaxed);
+    if (!spin(barrier, phase, impatient))
+        sleep_until(barrier, phase, impatient);
 }
 
 void sdk_split(uint64_t count, uint64_t step, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end)

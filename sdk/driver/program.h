@@ -67,6 +67,7 @@ struct sdk_use {
 struct sdk_barrier {
     _Alignas(64) _Atomic uint32_t arrived;
     _Atomic uint32_t sleepers;
+    _Atomic uint32_t impatient; /* meetings that begin without spinning */
     uint32_t ranks;
     _Alignas(64) _Atomic uint32_t phase;
 };
