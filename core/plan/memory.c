@@ -268,7 +268,7 @@ static int32_t add_state(struct adder *a)
                                    a->work->part_count, a->work->slots, row));
 }
 
-/* Inputs and outputs, each at the next multiple of 64 as bindings want it. */
+/* Inputs and outputs, a buffer for each. */
 static int32_t add_activations(struct adder *a)
 {
     uint64_t bytes = 0, one;
@@ -280,7 +280,7 @@ static int32_t add_activations(struct adder *a)
                 continue;
             if (accel_value_bytes(a->work->graphs[g], v, a->work->symbols[g], &one, a->error) != ACCEL_OK)
                 return ACCEL_E_INVALID;
-            if (!accel_align_size(one, 64, &one) || !accel_add_u64(bytes, one, &bytes))
+            if (!accel_add_u64(bytes, one, &bytes))
                 return too_large(a);
             count++;
         }
@@ -322,25 +322,40 @@ static int32_t add_program(struct adder *a)
                                    a->plan->node_count));
 }
 
+/* What the sets of one graph take, and the list of bindings while the last one is made. */
+static uint64_t bookkeeping_of_sets(const struct accel_graph *graph, uint64_t sets)
+{
+    uint64_t bound = 0, weights = 0;
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        uint32_t role = graph->values[v]->role;
+        bound += role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT || role == ACCEL_ROLE_STATE;
+        weights += role == ACCEL_ROLE_WEIGHT;
+    }
+    return sets * (sizeof(struct accel_set) + (bound + 3) * sizeof(struct accel_object *) +
+                   (graph->symbol_count + 1u) * sizeof(struct accel_bound)) +
+           (bound + weights * (ACCEL_PLANES + 1u) + 1) * sizeof(struct accel_binding);
+}
+
 /* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
 static uint64_t bookkeeping(const struct adder *a, uint32_t weights)
 {
     uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +
                      sizeof(struct accel_state) + sizeof(struct accel_queue) + sizeof(struct accel_scratch);
-    bytes += weights * (sizeof(struct accel_module_weight) + ACCEL_PLANES * sizeof(struct accel_plane));
+    uint64_t listed = 1;
+    bytes += (uint64_t)weights * ACCEL_PLANES * sizeof(struct accel_plane);
     bytes += a->work->part_count * (sizeof(struct accel_state_part) + sizeof(uint64_t) + sizeof(void *));
     for (uint32_t g = 0; g < a->work->graph_count; g++) {
         const struct accel_graph *graph = a->work->graphs[g];
-        bytes += sizeof(void *) * 2 + graph->value_count * sizeof(uint32_t) + sizeof(struct accel_set);
+        bytes += sizeof(void *) * 2 + graph->value_count * sizeof(uint32_t);
+        bytes += bookkeeping_of_sets(graph, a->work->sets > 1 ? a->work->sets : 1);
         for (uint32_t v = 0; v < graph->value_count; v++) {
             uint32_t role = graph->values[v]->role;
+            listed += role == ACCEL_ROLE_WEIGHT;
             if (role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT)
-                bytes += sizeof(struct accel_buffer) + sizeof(struct accel_held);
-            else if (role != ACCEL_ROLE_INTERMEDIATE)
-                bytes += sizeof(struct accel_held);
+                bytes += sizeof(struct accel_buffer);
         }
     }
-    return bytes;
+    return bytes + listed * sizeof(struct accel_module_weight);
 }
 
 static int32_t add_host(struct adder *a, uint32_t weights)

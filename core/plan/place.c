@@ -173,10 +173,10 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
                            "accel_plan_work", error);
     if (code != ACCEL_OK)
         return code;
-    if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->zero != 0 ||
+    if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->sets > 2 ||
         (work->part_count && work->parts == NULL))
         return accel_error_set(error, ACCEL_E_INVALID,
-                               "accel_plan_place: graphs, their symbols or the parts are missing");
+                               "accel_plan_place: graphs, their symbols or the parts are missing, or sets is over 2");
     for (uint32_t g = 0; g < work->graph_count && code == ACCEL_OK; g++) {
         code = accel_graph_verify(work->graphs[g], error);
         if (code == ACCEL_OK)
@@ -198,15 +198,16 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
     return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
 }
 
-/* One bucket for each graph: the highest values. */
+/* Buckets of each graph, one for each set: the highest values, and the lowest. */
 static int32_t make_options(struct accel_plan *plan, const struct accel_plan_work *work,
                             struct accel_compile_options *options, struct accel_error *error)
 {
+    uint32_t sets = work->sets > 1 ? work->sets : 1;
     uint64_t *buckets, count = 0;
     uint32_t *bucket_counts = accel_arena_array(&plan->arena, work->graph_count, sizeof(*bucket_counts));
     for (uint32_t g = 0; g < work->graph_count; g++)
         count += work->graphs[g]->symbol_count;
-    buckets = accel_arena_array(&plan->arena, count, sizeof(*buckets));
+    buckets = accel_arena_array(&plan->arena, count * sets, sizeof(*buckets));
     if (buckets == NULL || bucket_counts == NULL)
         return accel_plan_no_memory(error);
     *options = (struct accel_compile_options){.size = sizeof(*options),
@@ -214,9 +215,11 @@ static int32_t make_options(struct accel_plan *plan, const struct accel_plan_wor
                                               .bucket_counts = bucket_counts,
                                               .ranks = plan->threads.count ? plan->threads.count : 1};
     for (uint32_t g = 0; g < work->graph_count; g++) {
-        bucket_counts[g] = 1;
+        bucket_counts[g] = sets;
         for (uint32_t s = 0; s < work->graphs[g]->symbol_count; s++)
             *buckets++ = work->symbols[g][s];
+        for (uint32_t s = 0; sets > 1 && s < work->graphs[g]->symbol_count; s++)
+            *buckets++ = work->graphs[g]->symbols[s]->lowest;
     }
     return ACCEL_OK;
 }

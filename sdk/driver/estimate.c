@@ -17,7 +17,7 @@ static void highest(const struct accel_graph *graph, const uint64_t **buckets, u
 
 #define SYMBOLS 16u
 
-/* Scratch is shared by the sets of a queue: the largest counts. Bookkeeping adds up. */
+/* Scratch is shared by the sets of a queue: the largest counts. Bookkeeping adds up, with a set for each bucket. */
 static int32_t measure(struct sdk_module *module, const struct accel_compile_options *options, uint64_t *out_scratch,
                        uint64_t *out_program, struct accel_error *error)
 {
@@ -29,19 +29,21 @@ static int32_t measure(struct sdk_module *module, const struct accel_compile_opt
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = module->programs[p].graph;
         uint64_t symbols[SYMBOLS];
+        uint32_t sets;
         struct sdk_set *set = NULL;
         int32_t code;
 
         if (graph->symbol_count > SYMBOLS)
             return sdk_error(error, ACCEL_E_LIMIT, "graph %s has %u symbols, at most %u are estimated", graph->name,
                              graph->symbol_count, SYMBOLS);
-        highest(graph, &buckets, buckets == NULL ? 0 : options->bucket_counts[p], symbols);
+        sets = buckets == NULL ? 1 : options->bucket_counts[p];
+        highest(graph, &buckets, sets, symbols);
         code = sdk_set_prepare(module, p, symbols, ranks, &set, error);
         if (code != ACCEL_OK)
             return code;
         *out_scratch = set->scratch_bytes > *out_scratch ? set->scratch_bytes : *out_scratch;
-        *out_program +=
-            sdk_set_bytes(set->program) + graph->node_count * sizeof(void *) + graph->value_count * sizeof(uint32_t);
+        *out_program += sets * sdk_set_bytes(set->program) + graph->node_count * sizeof(void *) +
+                        graph->value_count * sizeof(uint32_t) + 1;
         sdk_set_release(set);
     }
     return ACCEL_OK;
@@ -51,6 +53,8 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
                      const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
                      struct accel_error *error)
 {
+    const struct sdk_device *device = (const struct sdk_device *)base;
+    uint64_t host = sizeof(struct sdk_instance) + sdk_device_bytes(device->backend);
     struct accel_driver_module *module = NULL;
     uint64_t scratch = 0, program = 0;
     int32_t code = sdk_module_create(base, graphs, graph_count, options, NULL, NULL, NULL, &module, error);
@@ -63,7 +67,10 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
         code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, scratch, scratch,
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, program, program,
-                           "a kernel per node, a tensor per value and a call per node of every graph", error);
+        code =
+            sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, program, program,
+                        "a kernel per node of every graph, a tensor per value and a call per node of every set", error);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, host, host, "the instance and a device of the driver", error);
     return code;
 }

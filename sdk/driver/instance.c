@@ -36,18 +36,23 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
     return instance->backend->enumerate(instance->host, hardware, hardware_count, sink, error);
 }
 
+uint64_t sdk_device_bytes(const struct sdk_backend *backend)
+{
+    return ((sizeof(struct sdk_device) + 63u) & ~(uint64_t)63u) + backend->device_bytes;
+}
+
 static int32_t instance_open(struct accel_driver_instance *base, const char *id, const struct accel_setting *settings,
                              uint32_t setting_count, struct accel_driver_device **out_device, struct accel_error *error)
 {
     struct sdk_instance *instance = (struct sdk_instance *)base;
     const struct sdk_backend *backend = instance->backend;
-    uint64_t own = (sizeof(struct sdk_device) + 63u) & ~(uint64_t)63u;
+    uint64_t bytes = sdk_device_bytes(backend);
     struct sdk_device *device = NULL;
     void *memory = NULL;
     int32_t code;
 
     *out_device = NULL;
-    code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, own + backend->device_bytes, 64, &memory, error);
+    code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, bytes, 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     device = memory;
@@ -55,7 +60,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     device->instance = instance;
     device->backend = backend;
     device->host = instance->host;
-    device->own = (char *)memory + own;
+    device->own = (char *)memory + bytes - backend->device_bytes;
     if (backend->open != NULL)
         code = backend->open(instance->host, id, settings, setting_count, device->own, error);
     if (code != ACCEL_OK) {

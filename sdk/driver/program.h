@@ -137,6 +137,9 @@ int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_se
 int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error);
+/* Bytes of a device with what the backend keeps behind it. */
+uint64_t sdk_device_bytes(const struct sdk_backend *backend);
+
 int32_t sdk_estimate(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                      const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
                      struct accel_error *error);

@@ -14,7 +14,7 @@ EXTRA_PROGRAMS += tests/bench/step
 tests_bench_step_SOURCES = %D%/step.c tests/unit/device_support.h tests/mock/direct.c tests/mock/direct.h
 tests_bench_step_LDADD = $(core_test_libs)
 EXTRA_PROGRAMS += tests/bench/make_model
-tests_bench_make_model_SOURCES = %D%/make_model.c
+tests_bench_make_model_SOURCES = %D%/make_model.c %D%/random_model.c %D%/random_model.h
 tests_bench_make_model_LDADD = libaccel-quant.la -lm
 
 EXTRA_PROGRAMS += tests/bench/model

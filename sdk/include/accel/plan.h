@@ -98,7 +98,7 @@ struct accel_plan_work {
     const uint64_t *const *symbols;          /**< of each graph: the highest values that will be used */
     const struct accel_state_part *parts;    /**< of the state */
     uint32_t part_count;
-    uint32_t zero;
+    uint32_t sets;            /**< of each graph: 2 for the highest and for the lowest symbols, else 0 or 1 for one */
     uint64_t slots;           /**< of the state */
     uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
     const char *host_formula; /**< where that number comes from */

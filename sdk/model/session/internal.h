@@ -88,6 +88,10 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
  * there. */
 uint64_t session_mapped_bytes(const struct accel_session *session);
 
+/* Asks the system to read those pages ahead of the steps, without waiting for them: one order of reading instead of the
+ * order in which steps touch them, and all of a weight instead of single rows. */
+void session_ask_for_pages(const struct accel_session *session);
+
 /* Makes the graph's buffers and finds the places of its outputs. */
 int32_t session_slots_create(struct accel_session *session, struct accel_error *error);
 void session_slots_free(struct accel_session *session);

@@ -2,6 +2,10 @@
 /*
  * Pages of the mapped file that weights of a session lie on. Weights share pages where one ends and the next begins, so
  * the ranges are sorted and each page counts once; header and tensors that no step reads do not count.
+ *
+ * Resident is what the page cache holds (mincore), whoever brought it there, since that is what the machine has less
+ * of; the process's own count differs from run to run, by the rows of the embedding that its tokens happened to touch.
+ * The system says "resident" of every page where the process may not write the file and does not own it.
  */
 #define _GNU_SOURCE
 #include "sdk/model/session/internal.h"
@@ -9,6 +13,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* Systems cut one request to what a device reads ahead, and say nothing; this much every one takes. */
+#define ASKED_AT_ONCE (UINT64_C(128) << 10)
 
 /* Pages by their number, address / page size. */
 struct range {
@@ -82,6 +89,23 @@ static uint64_t count_pages(const struct accel_session *session, uint32_t reside
         pages += resident_only ? resident_of(&ranges[i], page) : ranges[i].end - ranges[i].first;
     free(ranges);
     return pages * page;
+}
+
+void session_ask_for_pages(const struct accel_session *session)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t step = ASKED_AT_ONCE / page == 0 ? 1 : ASKED_AT_ONCE / page;
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, page, &count);
+
+    /* Advice: where the system does not take it, the pages come when steps touch them. */
+    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+        for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
+            uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
+
+            (void)madvise((void *)(uintptr_t)(at * page), pages * page, MADV_WILLNEED);
+        }
+    free(ranges);
 }
 
 uint64_t session_mapped_bytes(const struct accel_session *session)

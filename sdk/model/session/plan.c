@@ -126,6 +126,7 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
         .symbols = highest,
         .parts = session->parts,
         .part_count = 2 * session->model->config.layers,
+        .sets = session->options.batch == 1 ? 1 : 2,
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
         .file_bytes = session_mapped_bytes(session),

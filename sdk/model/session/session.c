@@ -62,6 +62,8 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     int32_t code = refuse_short(session, error);
 
     if (code == ACCEL_OK)
+        session_ask_for_pages(session);
+    if (code == ACCEL_OK)
         code = accel_plan_open_device(session->plan, &session->device, error);
     if (code == ACCEL_OK)
         code =

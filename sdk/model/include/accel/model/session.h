@@ -128,7 +128,8 @@ ACCEL_API uint32_t accel_session_stage_count(const struct accel_session *session
 ACCEL_API int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
                                       struct accel_stage *out_stage, struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Bytes of the pages that weights of the graph are mapped on and that are resident now (0 where nothing is mapped). */
+/** Bytes of the pages that weights of the graph are mapped on and that are in the page cache now (0 where nothing is
+ *  mapped); load has asked the system for all of them. Another process's pages of the same file count too. */
 ACCEL_API uint64_t accel_session_resident(const struct accel_session *session) ACCEL_NOEXCEPT;
 
 ACCEL_END_C

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory as planned against memory as measured, on the cpu driver: what the core counts to the byte, class by class,
+ * and resident pages of mapped weights within 5 %. Models: the small trained one of the repository, and one of random
+ * weights written for the test.
+ */
+#include "session_support.h"
+
+#include <accel/quant/format.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "tests/bench/random_model.h"
+
+/* 4 layers, 23 M parameters: 13 MB in Q4_0, 46 MB in F16. The output matrix is not tied to the embedding. */
+static const struct random_model sizes = {4, 512, 1536, 8, 2, 8000};
+
+struct row {
+    const char *model; /* in models/stories260K, or a type of the random model */
+    const char *caches;
+    const char *context;
+    const char *threads;
+    uint32_t random;
+    const char *load; /* NULL: mapped */
+};
+
+static const struct row rows[] = {
+    {"stories260K-f32.gguf", "f16", "512tok", "1", 0},
+    {"stories260K-f32.gguf", "f32", "128tok", "2", 0},
+    {"stories260K-q8_0.gguf", "f16", "128tok", "2", 0},
+    {"stories260K-q8_0.gguf", "f32", "512tok", "1", 0},
+    {"q4_0", "f16", "2048tok", "2", 1},
+    {"q4_0", "f32", "256tok", "1", 1},
+    {"f16", "f32", "2048tok", "1", 1},
+    {"f16", "f16", "256tok", "2", 1},
+    {"q8_0", "f16", "2048tok", "1", 1},
+    {"q8_0", "f32", "256tok", "2", 1},
+    {"stories260K-q8_0.gguf", "f16", "128tok", "1", 0, "read"},
+    {"q4_0", "f16", "256tok", "1", 1, "read"},
+};
+
+/* Empties the page cache of a file, as far as its file system has one: sessions begin cold. */
+static void forget(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(file >= 0);
+    assert_int_equal(fsync(file), 0);
+    assert_int_equal(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), 0);
+    close(file);
+}
+
+static void path_of(const struct row *row, char path[PATH_BYTES])
+{
+    const char *source = getenv("ACCEL_TEST_SRCDIR");
+
+    if (!row->random) {
+        snprintf(path, PATH_BYTES, "%s/models/stories260K/%s", source == NULL ? "." : source, row->model);
+        return;
+    }
+    snprintf(path, PATH_BYTES, "session_memory-%s-%ld.gguf", row->model, (long)getpid());
+    assert_true(random_model_write(path, &sizes, accel_format_find(row->model)));
+    forget(path);
+}
+
+static void feed_much(struct accel_session *session, uint32_t vocabulary)
+{
+    struct accel_error error = {0};
+    int32_t ids[100];
+    const float *logits;
+
+    for (uint32_t i = 0; i < 100; i++)
+        ids[i] = (int32_t)((i * 7919 + 13) % vocabulary);
+    OK(accel_session_feed(session, ids, 100, &logits, &error));
+    for (uint32_t i = 0; i < 8; i++)
+        OK(accel_session_feed(session, ids + i, 1, &logits, &error));
+}
+
+/* A class as the plan has it beside what the core counted at most. */
+static void compare_class(const struct accel_context *context, const struct accel_plan_memory *row, uint64_t resident)
+{
+    uint64_t now = 0, peak = 0;
+
+    assert_int_equal(accel_memory_usage(context, row->memory_class, &now, &peak), ACCEL_OK);
+    if (row->memory_class == ACCEL_MEMORY_MAPPED)
+        peak = resident;
+    print_message("  %-16s planned %10" PRIu64 ", measured %10" PRIu64 "\n", row->name, row->bytes, peak);
+    /* Pages may be taken away again by what else the machine does. */
+    if (row->memory_class == ACCEL_MEMORY_MAPPED)
+        assert_true(peak <= row->bytes && (double)peak >= 0.95 * (double)row->bytes);
+    else
+        assert_int_equal(row->bytes, peak);
+}
+
+/* Pages that load asked for come in their own time, rows of the embedding that no step touched among them. */
+static uint64_t wait_for_pages(const struct accel_session *session)
+{
+    const struct accel_plan *plan = accel_session_plan(session);
+    const struct timespec pause = {0, 10000000};
+    uint64_t planned = 0, resident = accel_session_resident(session);
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_MAPPED)
+            planned = accel_plan_memory_get(plan, i)->bytes;
+    for (uint32_t round = 0; round < 1000 && resident < planned; round++) {
+        nanosleep(&pause, NULL);
+        resident = accel_session_resident(session);
+    }
+    return resident;
+}
+
+static void compare_all(const struct accel_context *context, const struct accel_session *session)
+{
+    const struct accel_plan *plan = accel_session_plan(session);
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    uint64_t now = 0, peak = 0, measured, resident = wait_for_pages(session);
+    struct accel_error error = {0};
+
+    OK(accel_plan_fit(plan, &fit, &error));
+    assert_int_equal(accel_memory_usage(context, 0, &now, &peak), ACCEL_OK);
+    measured = peak + resident;
+    print_message("  %-16s planned %10" PRIu64 ", measured %10" PRIu64 " (%+.3f %%)\n", "whole", fit.needed, measured,
+                  100.0 * ((double)measured / (double)fit.needed - 1.0));
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        compare_class(context, accel_plan_memory_get(plan, i), resident);
+    assert_true(measured <= fit.needed && (double)measured >= 0.95 * (double)fit.needed);
+}
+
+static void test_row(void **state)
+{
+    const struct row *row = *state;
+    const struct accel_given given[] = {{"kv.type.k", row->caches, "test"},
+                                        {"kv.type.v", row->caches, "test"},
+                                        {"context", row->context, "test"},
+                                        {"cpu.threads", row->threads, "test"},
+                                        {"weights.load", row->load == NULL ? "map" : row->load, "test"}};
+    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 5};
+    struct accel_error error = {0};
+    struct accel_context *context = make_context();
+    struct accel_model *model = NULL;
+    struct accel_session *session = NULL;
+    char path[PATH_BYTES];
+
+    path_of(row, path);
+    OK(accel_model_open(path, NULL, &model, &error));
+    if (row->random)
+        assert_int_equal(unlink(path), 0);
+    OK(accel_session_create(context, model, &options, &session, &error));
+    OK(accel_session_load(session, &error));
+    feed_much(session, accel_model_facts_of(model)->vocabulary);
+    compare_all(context, session);
+    close_all(session, model, context);
+}
+
+int main(void)
+{
+    enum { COUNT = sizeof rows / sizeof *rows };
+    struct CMUnitTest tests[COUNT];
+    char names[COUNT][96];
+
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[0], "memory of %s, caches %s, context %s, threads %s", rows[i].model,
+                 rows[i].caches, rows[i].context, rows[i].threads);
+        tests[i] = (struct CMUnitTest){names[i], test_row, NULL, NULL, (void *)(uintptr_t)&rows[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
