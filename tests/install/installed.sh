@@ -47,6 +47,11 @@ run()
     [ $status = 0 ] || { cat "$work/$name.out" "$work/$name.err"; fail "$name: status $status from $*"; }
 }
 
+for page in accelctl accelctl-devices accelctl-plan accelctl-plugins accelctl-run accelctl-trace accelctl-version; do
+    [ -n "$(find "$moved" -path "*/man1/$page.1*")" ] || fail "no man page $page is installed"
+done
+[ -n "$(find "$moved" -path '*/bash-completion/completions/accelctl')" ] || fail "no completion for bash is installed"
+[ -n "$(find "$moved" -name _accelctl)" ] || fail "no completion for zsh is installed"
 libdir=$(dirname "$(find "$moved" -name libaccel.so)")
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
