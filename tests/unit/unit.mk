@@ -149,3 +149,13 @@ tests_unit_session_memory_SOURCES = %D%/session_memory.c %D%/session_support.h t
 	tests/bench/random_model.h
 tests_unit_session_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
+unit_tests += tests/unit/session_steps
+tests_unit_session_steps_SOURCES = %D%/session_steps.c %D%/session_support.h tests/bench/random_model.c \
+	tests/bench/random_model.h
+tests_unit_session_steps_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_steps_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lpthread -lm
+
+unit_tests += tests/unit/family_rope
+tests_unit_family_rope_SOURCES = %D%/family_rope.c
+tests_unit_family_rope_LDADD = $(model_test_libs) -lm
