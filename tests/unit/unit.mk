@@ -139,6 +139,11 @@ tests_unit_session_logits_SOURCES = %D%/session_logits.c %D%/session_support.h
 tests_unit_session_logits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_logits_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
+unit_tests += tests/unit/session_misuse
+tests_unit_session_misuse_SOURCES = %D%/session_misuse.c %D%/session_support.h
+tests_unit_session_misuse_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_misuse_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
 unit_tests += tests/unit/session_perplexity
 tests_unit_session_perplexity_SOURCES = %D%/session_perplexity.c %D%/session_support.h
 tests_unit_session_perplexity_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -55,10 +55,14 @@ static int32_t begin(struct writer *w, const int32_t *prompt, uint64_t count, st
     size_t bytes = 0;
     int32_t code;
 
-    if (w->options->sampling != NULL)
-        w->sampling = *w->options->sampling;
-    else
-        accel_sampling_init(&w->sampling);
+    if (count == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "a text begins with at least one token");
+    accel_sampling_init(&w->sampling);
+    code = w->options->sampling == NULL ? ACCEL_OK
+                                        : open_struct_take(w->options->sampling, sizeof w->sampling, sizeof w->sampling,
+                                                           "accel_sampling", &w->sampling, error);
+    if (code != ACCEL_OK)
+        return code;
     w->scratch = calloc(accel_sample_scratch(vocabulary), sizeof *w->scratch);
     w->recent = calloc(room, sizeof *w->recent);
     if (w->scratch == NULL || w->recent == NULL)
@@ -129,30 +133,58 @@ static int32_t write_on(struct writer *w, const float *logits, struct accel_erro
     return code;
 }
 
-int32_t accel_generate(struct accel_session *session, const struct accel_tokenizer *tokenizer, const int32_t *prompt,
-                       uint64_t prompt_count, const struct accel_generate_options *options,
-                       struct accel_generate_result *result, struct accel_error *error)
+static int32_t take_options(const struct accel_generate_options *given, const struct accel_generate_result *result,
+                            struct accel_generate_options *out_options, struct accel_error *error)
 {
-    struct writer w = {.session = session, .tokenizer = tokenizer, .options = options, .result = result};
+    int32_t code = open_struct_take(given, ACCEL_END_OF(struct accel_generate_options, data), sizeof *out_options,
+                                    "accel_generate_options", out_options, error);
+
+    if (code == ACCEL_OK && (out_options->flags & ~ACCEL_GENERATE_PAST_END) != 0)
+        code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_generate_options.flags 0x%x has unknown bits",
+                               out_options->flags);
+    if (code == ACCEL_OK && result->size < ACCEL_END_OF(struct accel_generate_result, stop))
+        code =
+            accel_error_set(error, ACCEL_E_INVALID, "struct accel_generate_result cannot have %u bytes", result->size);
+    return code;
+}
+
+static int32_t write_all(struct writer *w, const int32_t *prompt, uint64_t prompt_count, struct accel_error *error)
+{
+    struct accel_generate_result *result = w->result;
     const float *logits = NULL;
     uint64_t fed;
     int32_t code;
 
-    *result = (struct accel_generate_result){.size = sizeof *result, .prompt_tokens = prompt_count};
-    w.began = now();
-    code = begin(&w, prompt, prompt_count, error);
+    w->began = now();
+    code = begin(w, prompt, prompt_count, error);
     if (code == ACCEL_OK)
-        code = accel_session_feed(session, prompt, prompt_count, &logits, error);
+        code = accel_session_feed(w->session, prompt, prompt_count, &logits, error);
     fed = now();
-    result->prompt_time = fed - w.began;
+    result->prompt_time = fed - w->began;
     if (code == ACCEL_OK)
-        code = write_on(&w, logits, error);
-    if (w.first != 0) {
-        result->first_token_time = w.first - w.began;
-        result->decode_time = now() - w.first;
+        code = write_on(w, logits, error);
+    if (w->first != 0) {
+        result->first_token_time = w->first - w->began;
+        result->decode_time = now() - w->first;
     }
-    accel_token_stream_free(w.stream);
-    free(w.scratch);
-    free(w.recent);
+    accel_token_stream_free(w->stream);
+    free(w->scratch);
+    free(w->recent);
+    return code;
+}
+
+int32_t accel_generate(struct accel_session *session, const struct accel_tokenizer *tokenizer, const int32_t *prompt,
+                       uint64_t prompt_count, const struct accel_generate_options *options,
+                       struct accel_generate_result *result, struct accel_error *error)
+{
+    struct accel_generate_options chosen;
+    struct accel_generate_result filled = {.size = sizeof filled, .prompt_tokens = prompt_count};
+    struct writer w = {.session = session, .tokenizer = tokenizer, .options = &chosen, .result = &filled};
+    int32_t code = take_options(options, result, &chosen, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    code = write_all(&w, prompt, prompt_count, error);
+    open_struct_give(result, &filled, sizeof filled);
     return code;
 }

@@ -135,17 +135,36 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
     return accel_plan_place(session->plan, &work, error);
 }
 
+static int32_t take_options(const struct accel_session_options *given, struct accel_session_options *out_options,
+                            struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    *out_options = (struct accel_session_options){.size = sizeof *out_options};
+    if (given != NULL)
+        code = open_struct_take(given, ACCEL_END_OF(struct accel_session_options, outputs), sizeof *out_options,
+                                "accel_session_options", out_options, error);
+    if (code == ACCEL_OK && (out_options->flags & ~ACCEL_SESSION_STAGES) != 0)
+        code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_session_options.flags 0x%x has unknown bits",
+                               out_options->flags);
+    return code;
+}
+
 int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
                              const struct accel_session_options *options, struct accel_session **out_session,
                              struct accel_error *error)
 {
     struct accel_plan_request request = {.size = sizeof request};
-    uint32_t stages = options != NULL && (options->flags & ACCEL_SESSION_STAGES) != 0;
-    struct accel_session *session = calloc(1, sizeof *session);
+    struct accel_session_options chosen;
+    struct accel_session *session;
     struct facts facts;
     int32_t code;
 
     *out_session = NULL;
+    code = take_options(options, &chosen, error);
+    if (code != ACCEL_OK)
+        return code;
+    session = calloc(1, sizeof *session);
     if (session == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a session");
     session->context = context;
@@ -153,14 +172,12 @@ int32_t accel_session_create(struct accel_context *context, const struct accel_m
     model_facts(model, &facts);
     request.model = facts.rows;
     request.model_count = facts.count;
-    if (options != NULL) {
-        request.device = options->device;
-        request.given = options->given;
-        request.given_count = options->given_count;
-    }
+    request.device = chosen.device;
+    request.given = chosen.given;
+    request.given_count = chosen.given_count;
     code = accel_plan_create(context, &request, &session->plan, error);
     if (code == ACCEL_OK)
-        code = session_settings(session, options == NULL ? 1 : options->outputs, stages, error);
+        code = session_settings(session, chosen.outputs, chosen.flags & ACCEL_SESSION_STAGES, error);
     if (code == ACCEL_OK)
         code = make_parts(session, error);
     if (code == ACCEL_OK)

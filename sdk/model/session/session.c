@@ -59,8 +59,12 @@ static int32_t make_sets(struct accel_session *session, struct accel_error *erro
 int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
-    int32_t code = refuse_short(session, error);
+    int32_t code;
 
+    /* What a load that failed left is freed with the session, and a second one would lose it. */
+    if (session->device != NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session has been loaded, or failed to: make another one");
+    code = refuse_short(session, error);
     if (code == ACCEL_OK)
         session_ask_for_pages(session);
     if (code == ACCEL_OK)

@@ -173,6 +173,8 @@ int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
     const struct slot *slot;
     int32_t code;
 
+    if (out_stage->size < ACCEL_END_OF(struct accel_stage, width))
+        return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
     if (index >= accel_session_stage_count(session) || session->last_tokens == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
     slot = &session->slots[SLOT_INPUTS + index];

@@ -81,7 +81,8 @@ ACCEL_API const struct accel_plan *accel_session_plan(const struct accel_session
 /** The graph of a step; it lives as long as the session. */
 ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_session *session) ACCEL_NOEXCEPT;
 
-/** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget. */
+/** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget. Once:
+ *  a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
 ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Most tokens that the caches hold. */
