@@ -41,8 +41,9 @@ struct pipes {
 
 static int32_t fail_system(struct accel_error *error, const char *what, int system_error)
 {
-    return accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: error %d", what,
-                           system_error);
+    char reason[128];
+    return accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: %s", what,
+                           strerror_r(system_error, reason, sizeof(reason)));
 }
 
 static void close_one(int *fd)
@@ -61,10 +62,30 @@ static int move_up(int fd)
     return moved;
 }
 
+/* What fits into a pipe needs no file, which a limit on the size of files (ulimit -f) would forbid. -1 where it does
+ * not fit. */
+static int make_pipe_input(const void *data, size_t bytes)
+{
+    int ends[2] = {-1, -1};
+    ssize_t wrote = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    if (fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        wrote = write(ends[1], data, bytes);
+    close(ends[1]);
+    if (wrote >= 0 && (size_t)wrote == bytes)
+        return move_up(ends[0]);
+    close(ends[0]);
+    return -1;
+}
+
 static int make_input(const void *data, size_t bytes)
 {
-    int fd = move_up(memfd_create("accel-probe-input", MFD_CLOEXEC));
+    int fd = make_pipe_input(data, bytes);
     size_t done = 0;
+    if (fd >= 0)
+        return fd;
+    fd = move_up(memfd_create("accel-probe-input", MFD_CLOEXEC));
     while (fd >= 0 && done < bytes) {
         ssize_t wrote = write(fd, (const char *)data + done, bytes - done);
         if (wrote < 0 && errno != EINTR) {

@@ -6,6 +6,7 @@
 #include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,8 @@ int main(int count, char **arguments)
 
     /* Else hwloc loads its own plugins, which open the libraries of vendors in this process: what drivers are for. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
+    /* A file that may not grow (ulimit -f) is an error of whoever writes it, with a name, and not a silent end. */
+    signal(SIGXFSZ, SIG_IGN);
     code = act(count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output", NULL);
