@@ -42,6 +42,7 @@ int main(int count, char **arguments)
 
         if (strcmp(key, "#") == 0) {
             printf("%zu\n", json_is_array(value) ? json_array_size(value) : json_object_size(value));
+            json_decref(root);
             return 0;
         }
         if (dot != NULL && json_object_get(value, key) == NULL) {
