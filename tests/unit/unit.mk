@@ -164,3 +164,8 @@ tests_unit_session_steps_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lpthread -l
 unit_tests += tests/unit/family_rope
 tests_unit_family_rope_SOURCES = %D%/family_rope.c
 tests_unit_family_rope_LDADD = $(model_test_libs) -lm
+
+unit_tests += tests/unit/session_generate
+tests_unit_session_generate_SOURCES = %D%/session_generate.c %D%/session_support.h
+tests_unit_session_generate_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_generate_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm

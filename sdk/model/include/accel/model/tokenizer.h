@@ -183,7 +183,9 @@ ACCEL_API int32_t accel_token_stream_create(const struct accel_tokenizer *tokeni
 
 /**
  * Takes one id and returns the text that is certain now: whole UTF-8 characters only, possibly none. Bytes that
- * await the rest of their character are held back. The text belongs to the stream and is valid until its next call.
+ * await the rest of their character are held back. Where byte tokens in a row are not UTF-8, the broken ones become
+ * U+FFFD; accel_tokenizer_decode, which sees the row's end, gives the whole row up, as the reference does. The text
+ * belongs to the stream and is valid until its next call.
  */
 ACCEL_API int32_t accel_token_stream_push(struct accel_token_stream *stream, int32_t id, const char **out_text,
                                           size_t *out_size, struct accel_error *error) ACCEL_NOEXCEPT;
