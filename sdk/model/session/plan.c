@@ -72,6 +72,18 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Most tokens that a caller may ask for: past the model's own context only where its rotary base grows with the length,
+ * and then as far as the factor reaches. */
+static uint64_t longest_context(const struct accel_model *model)
+{
+    const struct accel_rope_config *rope = &model->config.rope;
+    double reach = rope->factor * rope->original_context;
+
+    if (rope->kind != ACCEL_ROPE_DYNAMIC || reach <= model->facts.context)
+        return model->facts.context;
+    return reach >= INT32_MAX ? INT32_MAX : (uint64_t)reach;
+}
+
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error)
 {
     struct step_options *options = &session->options;
@@ -89,7 +101,7 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         code = cache_type(session->plan, "kv.type.v", &options->v_type, error);
     if (code != ACCEL_OK)
         return code;
-    options->slots = context <= 0 ? longest : smaller((uint64_t)context, longest);
+    options->slots = context <= 0 ? longest : smaller((uint64_t)context, longest_context(session->model));
     options->batch = smaller(batch <= 0 ? 1 : (uint64_t)batch, options->slots);
     options->outputs = smaller(outputs == 0 ? 1 : outputs, options->batch);
     options->stages = stages;

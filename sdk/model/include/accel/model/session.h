@@ -81,8 +81,8 @@ ACCEL_API const struct accel_plan *accel_session_plan(const struct accel_session
 /** The graph of a step; it lives as long as the session. */
 ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_session *session) ACCEL_NOEXCEPT;
 
-/** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget. Once:
- *  a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
+/** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget.
+ * Once: a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
 ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Most tokens that the caches hold. */
@@ -94,7 +94,9 @@ ACCEL_API uint64_t accel_session_batch(const struct accel_session *session) ACCE
 
 /** Feeds tokens and answers the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_LIMIT when
  * the caches cannot hold them, ACCEL_E_INVALID for an id outside of the vocabulary, ACCEL_E_CANCELLED between two
- * steps; steps that were done before a failure stay. */
+ * steps; steps that were done before a failure stay. With dynamic rotary scaling a step past the original context uses
+ * the base of the length that it reaches, and cached keys keep the base of the step that wrote them: there the logits
+ * depend on how the tokens were cut into steps. */
 ACCEL_API int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
                                      const float **out_logits, struct accel_error *error) ACCEL_NOEXCEPT;
 
