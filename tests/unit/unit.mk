@@ -174,3 +174,8 @@ unit_tests += tests/unit/session_rotary
 tests_unit_session_rotary_SOURCES = %D%/session_rotary.c %D%/session_support.h
 tests_unit_session_rotary_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_rotary_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
+unit_tests += tests/unit/session_variants
+tests_unit_session_variants_SOURCES = %D%/session_variants.c %D%/session_support.h
+tests_unit_session_variants_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_variants_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
