@@ -32,4 +32,15 @@ try 3 "$accelctl" trace "$folder" --in "$folder/model.safetensors" --out "$work/
 one_error "input_ids"
 try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/none/x"
 one_error "$work/none/x"
+# What is written takes no file's place that is read, and no device's.
+cp "$q8" "$work/model.gguf"
+mkfifo "$work/fifo"
+try 2 "$accelctl" trace "$work/model.gguf" -i "$work/model.gguf" -o "$work/model.gguf"
+one_error 'would overwrite a file that is read'
+try 2 "$accelctl" trace "$work/model.gguf" -i "$q8" -o "$work/model.gguf"
+one_error 'would overwrite a file that is read'
+try 2 "$accelctl" trace "$work/model.gguf" -i "$q8" -o "$work/fifo"
+one_error 'is not a regular file'
+cmp -s "$q8" "$work/model.gguf" || fail 'the model was overwritten'
+
 finish

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct trace_options {
     struct common common;
@@ -216,6 +217,28 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
     return code;
 }
 
+/* The file takes the place of what is there: that must be neither a device nor one of the files that are read. */
+static int refuse_target(const struct trace_options *chosen, const struct accel_model_file *read)
+{
+    struct stat target, source;
+    char text[600];
+
+    if (stat(chosen->out, &target) != 0)
+        return -1;
+    if (!S_ISREG(target.st_mode)) {
+        snprintf(text, sizeof text, "trace: --out %.500s is not a regular file", chosen->out);
+        return say(chosen->common.json, EXIT_USAGE, "usage", text, "name a new file");
+    }
+    for (uint32_t i = 0; i < accel_model_file_part_count(read); i++) {
+        if (stat(accel_model_file_part_path(read, i), &source) != 0 || source.st_dev != target.st_dev ||
+            source.st_ino != target.st_ino)
+            continue;
+        snprintf(text, sizeof text, "trace: --out %.500s would overwrite a file that is read", chosen->out);
+        return say(chosen->common.json, EXIT_USAGE, "usage", text, "name another file");
+    }
+    return -1;
+}
+
 static int run_trace(const struct trace_options *chosen, const char *path, struct accel_model_file *inputs)
 {
     struct opened opened = {0};
@@ -230,6 +253,8 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     memcpy(settings, exact, sizeof exact);
     settings[3] = (struct accel_given){"batch", batch, "accelctl trace: the longest case"};
     code = open_model(&chosen->common, path, settings, 4, ACCEL_SESSION_STAGES, (uint32_t)longest, &opened);
+    if (code < 0)
+        code = refuse_target(chosen, accel_model_file_of(opened.model));
     if (code < 0) {
         code = EXIT_DONE;
         if (trace_all(&trace, chosen->out, &error) != ACCEL_OK)
@@ -258,7 +283,9 @@ static int run(int count, char **arguments, const struct verb *verb)
                    "accelctl trace --help lists arguments and options");
     if (accel_model_file_open(chosen.in, NULL, &inputs, &error) != ACCEL_OK)
         return say_error(chosen.common.json, &error);
-    code = run_trace(&chosen, arguments[0], inputs);
+    code = refuse_target(&chosen, inputs);
+    if (code < 0)
+        code = run_trace(&chosen, arguments[0], inputs);
     accel_model_file_close(inputs);
     return code;
 }
