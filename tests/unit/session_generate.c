@@ -82,7 +82,7 @@ static struct accel_generate_result write_text(struct subject *s, const struct a
 {
     struct accel_generate_options options = {
         .size = sizeof options, .flags = flags, .tokens = tokens, .sampling = sampling, .text = hear, .data = heard};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
     struct accel_error error = {0};
 
     OK(accel_session_truncate(s->session, 0, &error));
@@ -99,7 +99,7 @@ static void test_length(void **state)
 {
     struct subject s;
     struct heard heard = {0};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
 
     (void)state;
     begin(&s, "512tok", "Once upon a time");
@@ -120,7 +120,7 @@ static void test_caller(void **state)
 {
     struct subject s;
     struct heard heard = {.stop_after = 7};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
 
     (void)state;
     begin(&s, "512tok", "Once upon a time");
@@ -135,7 +135,7 @@ static void test_context(void **state)
 {
     struct subject s;
     struct heard heard = {0};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
 
     (void)state;
     begin(&s, "32tok", "Once upon a time");
@@ -152,7 +152,7 @@ static void test_end(void **state)
 {
     struct subject s;
     struct heard heard = {0}, longer = {0};
-    struct accel_generate_result result = {0};
+    struct accel_generate_result result = {.size = sizeof result};
     struct accel_sampling sampling;
 
     (void)state;
@@ -180,7 +180,7 @@ static void test_refusals(void **state)
 {
     struct subject s;
     struct accel_generate_options options = {.size = sizeof options};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
     struct accel_error error = {0};
     const int32_t outside[] = {1, 100000};
 

@@ -271,7 +271,7 @@ static void test_cancel_text(void **state)
     struct canceller c = {0};
     struct accel_generate_options options = {
         .size = sizeof options, .flags = ACCEL_GENERATE_PAST_END, .text = wait_for_cancel, .data = &c};
-    struct accel_generate_result result;
+    struct accel_generate_result result = {.size = sizeof result};
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error error = {0};
     const float *logits;
