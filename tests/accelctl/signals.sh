@@ -31,6 +31,16 @@ await()
     done
 }
 
+# await_handler: until the run handles an interrupt, whose bit is the second of the mask; at most a minute
+await_handler()
+{
+    tries=0
+    while ! grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status && [ $tries -lt 600 ] && kill -0 $pid; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
 for signal in INT TERM; do
     begin
     await "$work/out" 100
@@ -41,7 +51,7 @@ for signal in INT TERM; do
     [ "$(wc -c <"$work/out")" -gt 99 ] || fail "no text before SIG$signal"
 done
 begin --json
-sleep 1
+await_handler
 kill -INT $pid
 wait $pid
 is $? 130 "status of an interrupted run with --json"
