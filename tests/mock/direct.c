@@ -65,10 +65,9 @@ static int32_t set_free(struct accel_driver_set *base)
 
 static void add(void *argument, uint32_t rank, uint32_t ranks)
 {
-    struct set *set = argument;
-    (void)rank;
-    direct.ranks_seen = ranks;
-    (void)set;
+    (void)argument;
+    if (rank == 0)
+        direct.ranks_seen = ranks;
 }
 
 static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, const struct accel_crew *crew,
