@@ -26,10 +26,10 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"stories260K-f32.gguf", "f16", "512tok", "1", 0},
-    {"stories260K-f32.gguf", "f32", "128tok", "2", 0},
-    {"stories260K-q8_0.gguf", "f16", "128tok", "2", 0},
-    {"stories260K-q8_0.gguf", "f32", "512tok", "1", 0},
+    {"stories260K-f32.gguf", "f16", "512tok", "1", 0, NULL},
+    {"stories260K-f32.gguf", "f32", "128tok", "2", 0, NULL},
+    {"stories260K-q8_0.gguf", "f16", "128tok", "2", 0, NULL},
+    {"stories260K-q8_0.gguf", "f32", "512tok", "1", 0, NULL},
     {"q4_0", "f16", "2048tok", "2", 1, NULL},
     {"q4_0", "f32", "256tok", "1", 1, NULL},
     {"f16", "f32", "2048tok", "1", 1, NULL},
