@@ -10,6 +10,7 @@ libaccel_core_la_SOURCES += \
 	%D%/hash.c %D%/hash.h \
 	%D%/json.c %D%/json.h \
 	%D%/log.c %D%/log.h \
+	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/utf8.c %D%/utf8.h

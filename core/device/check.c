@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "core/base/checked.h"
+#include "core/base/open.h"
 #include "core/device/object.h"
-#include "core/device/take.h"
 
 int32_t accel_check_object(const struct accel_object *object, const char *what, struct accel_error *error)
 {
@@ -161,7 +161,7 @@ static int32_t check_kind(const struct accel_queue *queue, const struct accel_wo
 int32_t accel_check_work(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
 {
     int32_t code =
-        accel_take_open(work, ACCEL_END_OF(struct accel_work, zero), sizeof(*work), "the caller", "accel_work", error);
+        accel_open_check(work, ACCEL_END_OF(struct accel_work, zero), sizeof(*work), "the caller", "accel_work", error);
     if (code != ACCEL_OK)
         return code;
     if (work->kind < ACCEL_STEP_RUN || work->kind > ACCEL_STEP_STATE)

@@ -5,9 +5,8 @@
 #include <accel/builder.h>
 
 #include "core/base/checked.h"
+#include "core/base/open.h"
 #include "core/device/object.h"
-#include "core/device/take.h"
-#include "core/graph/types.h"
 
 #define MOST_GRAPHS 4096u
 #define OFFSET_STEP 64u
@@ -29,8 +28,8 @@ static int32_t check_options(const struct accel_graph *const *graphs, uint32_t c
                              const struct accel_compile_options *options, struct accel_error *error)
 {
     const uint64_t *bucket;
-    int32_t code = accel_take_open(options, ACCEL_END_OF(struct accel_compile_options, bucket_counts), sizeof(*options),
-                                   "the caller", "accel_compile_options", error);
+    int32_t code = accel_open_check(options, ACCEL_END_OF(struct accel_compile_options, bucket_counts),
+                                    sizeof(*options), "the caller", "accel_compile_options", error);
     if (code != ACCEL_OK)
         return code;
     if ((options->flags & ~ACCEL_COMPILE_DETERMINISTIC) != 0)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/open.h"
 #include "core/device/context.h"
-#include "core/device/take.h"
 #include "core/plugin/plugin.h"
 #include "core/topology/topology.h"
 
@@ -87,7 +87,7 @@ static int32_t take_options(struct accel_context *context, const struct accel_co
     int32_t code;
     if (given == NULL)
         return ACCEL_OK;
-    code = accel_take_copy(given, ACCEL_END_OF(struct accel_context_options, log_data), sizeof(copy), "the caller",
+    code = accel_open_copy(given, ACCEL_END_OF(struct accel_context_options, log_data), sizeof(copy), "the caller",
                            "accel_context_options", &copy, error);
     if (code != ACCEL_OK)
         return code;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/open.h"
 #include "core/device/object.h"
 #include "core/device/take.h"
 
@@ -74,7 +75,7 @@ static int32_t check_options(const struct accel_queue_options *given, struct acc
     int32_t code = ACCEL_OK;
     memset(options, 0, sizeof(*options));
     if (given != NULL)
-        code = accel_take_copy(given, ACCEL_END_OF(struct accel_queue_options, threads), sizeof(*options), "the caller",
+        code = accel_open_copy(given, ACCEL_END_OF(struct accel_queue_options, threads), sizeof(*options), "the caller",
                                "accel_queue_options", options, error);
     if (code == ACCEL_OK && (options->zero != 0 || options->pin_caller > 1))
         code = accel_error_set(error, ACCEL_E_INVALID, "struct accel_queue_options: pin_caller is %u, zero is %u",

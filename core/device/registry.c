@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/utf8.h"
 #include "core/device/context.h"
 #include "core/device/take.h"
 #include "core/plugin/intake.h"
@@ -28,20 +27,14 @@ static int32_t add_verdict(struct accel_context *context, struct accel_rows *row
 {
     struct accel_verdict *verdict = accel_arena_array(&context->records, 1, sizeof(*verdict));
     char subject[256] = "";
-    char *text;
-    char *remedy;
     if (given->hardware >= 0)
         accel_machine_text(context->hardware.items[given->hardware], subject, sizeof(subject));
-    text = accel_arena_strdup(&context->records, given->text);
-    remedy = accel_arena_strdup(&context->records, given->remedy == NULL ? "" : given->remedy);
-    if (verdict == NULL || text == NULL || remedy == NULL)
+    if (verdict == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a verdict");
-    accel_utf8_one_line(text);
-    accel_utf8_one_line(remedy);
     *verdict = *given;
     verdict->size = sizeof(*verdict);
-    verdict->text = text;
-    verdict->remedy = remedy;
+    if (verdict->remedy == NULL)
+        verdict->remedy = "";
     verdict->subject = accel_arena_strdup(&context->records, subject);
     if (verdict->subject == NULL || !accel_rows_add(rows, verdict))
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a verdict");
@@ -113,17 +106,8 @@ static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardwa
     const char *driver = collector->owner->driver->name;
     struct accel_verdict verdict = {
         .code = code, .driver = driver, .hardware = hardware, .text = text, .remedy = remedy};
-    char *copy;
-    int32_t result = ACCEL_OK;
-    if (hardware < -1 || (hardware >= 0 && (uint32_t)hardware >= context->hardware.count))
-        result = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: a verdict names hardware %d", driver,
-                                 hardware);
-    else if (code >= ACCEL_OK || code < ACCEL_E_INTERNAL)
-        result = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: a verdict has code %d", driver, code);
-    if (result == ACCEL_OK)
-        result = accel_take_text(&context->records, text, driver, "a verdict's text", &copy, &collector->error);
-    if (result == ACCEL_OK && remedy != NULL)
-        result = accel_take_text(&context->records, remedy, driver, "a verdict's remedy", &copy, &collector->error);
+    int32_t result =
+        accel_take_verdict(&context->records, &verdict, context->hardware.count, driver, &collector->error);
     if (result == ACCEL_OK)
         result = add_verdict(context, &context->verdicts, &verdict, &collector->error);
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);

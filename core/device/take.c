@@ -7,41 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/open.h"
 #include "core/base/utf8.h"
-
-int32_t accel_take_open(const void *given, size_t minimum, size_t known, const char *who, const char *what,
-                        struct accel_error *error)
-{
-    const unsigned char *bytes = given;
-    uint32_t size;
-    if (given == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s gave no struct %s", who, what);
-    memcpy(&size, given, sizeof(size));
-    if (size < minimum)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: struct %s has %u bytes, at least %zu are needed", who, what,
-                               size, minimum);
-    if (size > ACCEL_TAKE_STRUCT || size % 8 != 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: struct %s cannot have %u bytes", who, what, size);
-    for (size_t i = known; i < size; i++)
-        if (bytes[i] != 0)
-            return accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                                   "%s: struct %s has a member at byte %zu that ABI %u.%u does not know, and it is set",
-                                   who, what, i, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
-    return ACCEL_OK;
-}
-
-int32_t accel_take_copy(const void *given, size_t minimum, size_t known, const char *who, const char *what,
-                        void *out_copy, struct accel_error *error)
-{
-    int32_t code = accel_take_open(given, minimum, known, who, what, error);
-    uint32_t size;
-    if (code != ACCEL_OK)
-        return code;
-    memcpy(&size, given, sizeof(size));
-    memset(out_copy, 0, known);
-    memcpy(out_copy, given, size < known ? size : known);
-    return ACCEL_OK;
-}
 
 int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error)
 {
@@ -87,14 +54,18 @@ static int32_t check_table(const void *table, const struct slot *slots, size_t c
                            const char *what, struct accel_error *error)
 {
     size_t minimum = 8;
+    uint32_t head[2];
     uint32_t size;
-    memcpy(&size, table, sizeof(size));
+    memcpy(head, table, sizeof(head));
+    size = head[0];
     for (size_t i = 0; i < count; i++)
         if (slots[i].offset + sizeof(void *) > minimum)
             minimum = slots[i].offset + sizeof(void *);
-    if (size < minimum || size > ACCEL_TAKE_STRUCT)
+    if (size < minimum || size > ACCEL_OPEN_LIMIT)
         return accel_error_set(error, ACCEL_E_INVALID, "driver %s: struct %s has %u bytes, at least %zu are needed",
                                driver, what, size, minimum);
+    if (head[1] != 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: %s.zero is %u", driver, what, head[1]);
     for (size_t i = 0; i < count; i++) {
         void *function;
         memcpy(&function, (const char *)table + slots[i].offset, sizeof(function));
@@ -188,6 +159,25 @@ int32_t accel_take_text(struct accel_arena *arena, const char *given, const char
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %s of driver %s", what, driver);
     accel_utf8_one_line(*out_text);
     return ACCEL_OK;
+}
+
+int32_t accel_take_verdict(struct accel_arena *arena, struct accel_verdict *verdict, uint32_t hardware_count,
+                           const char *driver, struct accel_error *error)
+{
+    char *copy = NULL;
+    int32_t code;
+    if (verdict->hardware < -1 || (verdict->hardware >= 0 && (uint32_t)verdict->hardware >= hardware_count))
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a verdict names hardware %d, which is not there",
+                               driver, verdict->hardware);
+    if (verdict->code >= ACCEL_OK || verdict->code < ACCEL_E_INTERNAL)
+        return accel_error_set(error, ACCEL_E_INVALID, "driver %s: a verdict has the code %d", driver, verdict->code);
+    code = accel_take_text(arena, verdict->text, driver, "a verdict's text", &copy, error);
+    verdict->text = copy;
+    if (code != ACCEL_OK || verdict->remedy == NULL)
+        return code;
+    code = accel_take_text(arena, verdict->remedy, driver, "a verdict's remedy", &copy, error);
+    verdict->remedy = copy;
+    return code;
 }
 
 int32_t accel_take_claim(const struct accel_claim *given, const struct accel_graph *const *graphs, uint32_t graph_count,

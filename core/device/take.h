@@ -3,8 +3,8 @@
  * @file
  * Where what a driver says enters the core for good: each struct is copied once, then the copy is checked: sizes, known
  * values, finite numbers, caps on counts, valid UTF-8, zero members zero, unknown tails zero. The rest of the core
- * trusts what comes out. (core/plugin/intake.h checks the const part of a driver and what a probe sees, and copies no
- * facts.) The same rules for open structs hold for those of applications. Pure functions, any thread.
+ * trusts what comes out. A probe takes with the same functions, so that what it lets pass is what the core takes; the
+ * const part of a driver is core/plugin/intake.h's. Pure functions, any thread.
  *
  * Errors name the driver, the struct and the member. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a member
  * that this minor does not know is set; ACCEL_E_LIMIT: over a cap.
@@ -12,6 +12,7 @@
 #ifndef ACCEL_CORE_DEVICE_TAKE_H
 #define ACCEL_CORE_DEVICE_TAKE_H
 
+#include <accel/context.h>
 #include <accel/driver.h>
 
 #include "core/base/arena.h"
@@ -20,17 +21,7 @@
 #define ACCEL_TAKE_TEXT 4096u         /* bytes of one string */
 #define ACCEL_TAKE_HEAPS 64u          /* heaps of a device */
 #define ACCEL_TAKE_TYPES 256u         /* types of a device */
-#define ACCEL_TAKE_STRUCT 65536u      /* bytes of an open struct */
 #define ACCEL_TAKE_IN_FLIGHT 0x10000u /* steps of a queue in flight */
-
-/** Bytes of an open struct of which `minimum` must be there and `known` are known here. Checks `size`, and that what
- *  lies past `known` is zero. `who` is "driver cpu" or "the caller", `what` the tag of the struct. */
-int32_t accel_take_open(const void *given, size_t minimum, size_t known, const char *who, const char *what,
-                        struct accel_error *error);
-
-/** As accel_take_open; copies what is known to `out_copy` (`known` bytes, the rest of it zeroed). */
-int32_t accel_take_copy(const void *given, size_t minimum, size_t known, const char *who, const char *what,
-                        void *out_copy, struct accel_error *error);
 
 /** A result code of a slot: 0 and known negative codes pass, everything else becomes ACCEL_E_INTERNAL. A failure
  *  without a text gets one. */
@@ -62,6 +53,11 @@ int32_t accel_take_facts(struct accel_arena *arena, const struct accel_facts *gi
  *  `what` names it, "accel_facts.name". */
 int32_t accel_take_text(struct accel_arena *arena, const char *given, const char *driver, const char *what,
                         char **out_text, struct accel_error *error);
+
+/** A verdict of `enumerate`: its hardware is -1 or one of `hardware_count`, its code a failure; the texts of `verdict`
+ *  are replaced by copies in the arena, of which the remedy may be NULL or empty. */
+int32_t accel_take_verdict(struct accel_arena *arena, struct accel_verdict *verdict, uint32_t hardware_count,
+                           const char *driver, struct accel_error *error);
 
 /** One answer of `claim`: indices within `graphs`, a known answer and placement, a finite tolerance, texts. */
 int32_t accel_take_claim(const struct accel_claim *given, const struct accel_graph *const *graphs, uint32_t graph_count,

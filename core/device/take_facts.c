@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/open.h"
 #include "core/device/take.h"
 
 #define KNOWN_FLAGS                                                                                                    \
@@ -75,7 +76,7 @@ static int32_t copy_heaps(struct accel_arena *arena, struct accel_facts *facts, 
         if (heaps[i].zero != 0 || (heaps[i].flags & ~(ACCEL_HEAP_HOST | ACCEL_HEAP_DEVICE)) != 0)
             return accel_error_set(error, ACCEL_E_UNSUPPORTED, "driver %s: accel_heap.flags 0x%x has unknown bits",
                                    driver, heaps[i].flags);
-        if ((alignment & (alignment - 1)) != 0 || alignment > (UINT64_C(1) << 21))
+        if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > (UINT64_C(1) << 21))
             return accel_error_set(error, ACCEL_E_INVALID, "driver %s: accel_heap.alignment %llu", driver,
                                    (unsigned long long)alignment);
         code = accel_take_text(arena, heaps[i].name, driver, "accel_heap.name", &name, error);
@@ -117,7 +118,7 @@ int32_t accel_take_facts(struct accel_arena *arena, const struct accel_facts *gi
     if (facts == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the facts of driver %s", driver);
     snprintf(who, sizeof(who), "driver %s", driver);
-    code = accel_take_copy(given, ACCEL_END_OF(struct accel_facts, limits), sizeof(*facts), who, "accel_facts", facts,
+    code = accel_open_copy(given, ACCEL_END_OF(struct accel_facts, limits), sizeof(*facts), who, "accel_facts", facts,
                            error);
     if (code == ACCEL_OK)
         code = check_scalars(facts, hardware_count, driver, error);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "core/base/checked.h"
+#include "core/base/open.h"
 #include "core/device/object.h"
 #include "core/device/take.h"
 #include "core/graph/types.h"
@@ -177,8 +178,8 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
     *out_weights = NULL;
     code = accel_check_object((struct accel_object *)module, "module", error);
     if (code == ACCEL_OK)
-        code = accel_take_open(source, ACCEL_END_OF(struct accel_source, read), sizeof(*source), "the caller",
-                               "accel_source", error);
+        code = accel_open_check(source, ACCEL_END_OF(struct accel_source, read), sizeof(*source), "the caller",
+                                "accel_source", error);
     if (code == ACCEL_OK && source->read == NULL)
         code = accel_error_set(error, ACCEL_E_INVALID, "struct accel_source lacks the required slot read");
     if (code == ACCEL_OK)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/open.h"
 #include "core/graph/infer.h"
 
 #define FLOATS (ACCEL_CLASS_F32 | ACCEL_CLASS_HALF)
@@ -173,24 +174,6 @@ const char *accel_op_name(uint32_t op)
     return row ? row->name : "?";
 }
 
-int32_t accel_open_check(const void *data, uint32_t base, uint32_t known, const char *what, struct accel_error *error)
-{
-    const unsigned char *bytes = data;
-    uint32_t size;
-    memcpy(&size, data, sizeof(size));
-    if (size < base || size > ACCEL_OPEN_LIMIT)
-        return accel_error_set(error, ACCEL_E_INVALID,
-                               "%s: size is %" PRIu32 ", minor %u wants at least %" PRIu32 " and at most %u", what,
-                               size, ACCEL_ABI_MINOR, base, ACCEL_OPEN_LIMIT);
-    for (uint32_t i = known; i < size; i++)
-        if (bytes[i] != 0)
-            return accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                                   "%s: byte %" PRIu32 " of %" PRIu32
-                                   " belongs to a member that minor %u does not know and is not 0",
-                                   what, i, size, ACCEL_ABI_MINOR);
-    return ACCEL_OK;
-}
-
 int32_t accel_op_refuse(const struct accel_op_call *call, struct accel_error *error, const char *text)
 {
     return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\" (%s): %s", call->node->name, call->op->name, text);
@@ -258,8 +241,7 @@ static int32_t take_inputs(struct accel_op_call *call, struct accel_error *error
 static int32_t take_attributes(struct accel_op_call *call, unsigned char *room, struct accel_error *error)
 {
     const struct accel_op *op = call->op;
-    char what[300];
-    uint32_t size;
+    char who[300];
     int32_t code;
     call->attributes = room;
     if (op->attribute_size == 0) {
@@ -269,12 +251,11 @@ static int32_t take_attributes(struct accel_op_call *call, unsigned char *room, 
     }
     if (call->node->attributes == NULL)
         return accel_op_refuse(call, error, "its attributes are missing");
-    snprintf(what, sizeof(what), "node \"%.200s\" (%s), attributes", call->node->name, op->name);
-    code = accel_open_check(call->node->attributes, op->attribute_base, op->attribute_size, what, error);
+    snprintf(who, sizeof(who), "node \"%.200s\" (%s)", call->node->name, op->name);
+    code =
+        accel_open_copy(call->node->attributes, op->attribute_base, op->attribute_size, who, "attributes", room, error);
     if (code != ACCEL_OK)
         return code;
-    memcpy(&size, call->node->attributes, sizeof(size));
-    memcpy(room, call->node->attributes, size < op->attribute_size ? size : op->attribute_size);
     return op->check ? op->check(call, error) : ACCEL_OK;
 }
 

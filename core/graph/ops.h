@@ -17,8 +17,6 @@
 #define ACCEL_OP_INPUTS 8u
 /** Room for the attributes of any operator. */
 #define ACCEL_OP_ATTRIBUTES 64u
-/** Most bytes that an open struct or an attribute may claim to have. */
-#define ACCEL_OPEN_LIMIT 4096u
 /** Most bytes of a name or key, the zero byte not counted. */
 #define ACCEL_NAME_LIMIT 1023u
 
@@ -70,11 +68,5 @@ const struct accel_op *accel_op_find(uint32_t op);
  */
 int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node *node, struct accel_op_call *call,
                        struct accel_error *error);
-
-/**
- * Checks the size of an open struct, of which `known` bytes have a meaning and `base` are required, and that the bytes
- * past `known` are zero. `what` names it in messages.
- */
-int32_t accel_open_check(const void *data, uint32_t base, uint32_t known, const char *what, struct accel_error *error);
 
 #endif

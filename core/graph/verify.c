@@ -12,11 +12,10 @@
 
 #include "core/base/checked.h"
 #include "core/base/hash.h"
+#include "core/base/open.h"
 #include "core/base/utf8.h"
 #include "core/graph/dim.h"
 #include "core/graph/ops.h"
-
-#define BASE(type, last) (uint32_t) ACCEL_END_OF(struct type, last), (uint32_t)sizeof(struct type)
 
 int32_t accel_name_check(const char *name, const char *what, struct accel_error *error)
 {
@@ -36,7 +35,8 @@ int32_t accel_name_check(const char *name, const char *what, struct accel_error 
 
 int32_t accel_symbol_check(const struct accel_symbol *symbol, struct accel_error *error)
 {
-    int32_t code = accel_open_check(symbol, BASE(accel_symbol, multiple), "a symbol", error);
+    int32_t code = accel_open_check(symbol, ACCEL_END_OF(struct accel_symbol, multiple), sizeof(*symbol), "the graph",
+                                    "accel_symbol", error);
     if (code == ACCEL_OK)
         code = accel_name_check(symbol->name, "a symbol", error);
     if (code != ACCEL_OK)
@@ -159,7 +159,8 @@ static int32_t check_bytes(const struct accel_graph *graph, const struct accel_v
 
 int32_t accel_value_check(const struct accel_graph *graph, const struct accel_value *value, struct accel_error *error)
 {
-    int32_t code = accel_open_check(value, BASE(accel_value, high), "a value", error);
+    int32_t code = accel_open_check(value, ACCEL_END_OF(struct accel_value, high), sizeof(*value), "the graph",
+                                    "accel_value", error);
     if (code == ACCEL_OK)
         code = accel_name_check(value->name, "a value", error);
     if (code == ACCEL_OK)
@@ -192,7 +193,8 @@ uint32_t accel_graph_find(const struct accel_graph *graph, const char *name)
 
 static int32_t check_node_header(const struct accel_node *node, struct accel_error *error)
 {
-    int32_t code = accel_open_check(node, BASE(accel_node, name), "a node", error);
+    int32_t code =
+        accel_open_check(node, ACCEL_END_OF(struct accel_node, name), sizeof(*node), "the graph", "accel_node", error);
     if (code == ACCEL_OK)
         code = accel_name_check(node->name, "a node", error);
     if (code == ACCEL_OK && node->zero != 0)
@@ -340,7 +342,8 @@ int32_t accel_graph_verify(const struct accel_graph *graph, struct accel_error *
     int32_t code;
     if (graph == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "the graph is NULL");
-    code = accel_open_check(graph, BASE(accel_graph, name), "a graph", error);
+    code = accel_open_check(graph, ACCEL_END_OF(struct accel_graph, name), sizeof(*graph), "the graph", "accel_graph",
+                            error);
     if (code == ACCEL_OK)
         code = accel_name_check(graph->name, "a graph", error);
     if (code == ACCEL_OK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/open.h"
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
@@ -180,8 +181,12 @@ static int32_t check_request(const struct accel_context *context, const struct a
                              struct accel_error *error)
 {
     int32_t code;
-    if (context == NULL || request == NULL || request->size < ACCEL_END_OF(struct accel_plan_request, zero))
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create wants a context and a whole request");
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create needs a context");
+    code = accel_open_check(request, ACCEL_END_OF(struct accel_plan_request, zero), sizeof(*request), "the caller",
+                            "accel_plan_request", error);
+    if (code != ACCEL_OK)
+        return code;
     if (request->zero != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: member zero of the request is not 0");
     if (accel_context_topology(context) == NULL)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/open.h"
 #include "core/device/object.h"
 #include "core/device/take.h"
 #include "core/plan/plan.h"
@@ -169,8 +170,8 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     int32_t code = ACCEL_OK;
     if (plan == NULL || work == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place wants a plan and its work");
-    code = accel_take_open(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
-                           "accel_plan_work", error);
+    code = accel_open_check(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
+                            "accel_plan_work", error);
     if (code != ACCEL_OK)
         return code;
     if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->sets > 2 ||

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/open.h"
 #include "core/base/utf8.h"
 
 static int32_t fault(struct accel_error *error, const char *what, const char *fault, uint64_t value)
@@ -29,13 +30,6 @@ int32_t accel_intake_text(const char *text, const char *what, struct accel_error
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
             return accel_error_set(error, ACCEL_E_INVALID, "bad facts: %s has a control character at byte %zu", what,
                                    i);
-    return ACCEL_OK;
-}
-
-int32_t accel_intake_size(uint32_t size, size_t least, const char *what, struct accel_error *error)
-{
-    if (size < least || size > ACCEL_INTAKE_STRUCT || size % 8 != 0)
-        return fault(error, what, "has a wrong size", size);
     return ACCEL_OK;
 }
 
@@ -94,7 +88,8 @@ static int32_t check_option(const struct accel_option *option, struct accel_erro
     int32_t code;
     if (option == NULL)
         return fault(error, "an option", "is NULL", 0);
-    code = accel_intake_size(option->size, ACCEL_END_OF(struct accel_option, choices), "an option", error);
+    code = accel_open_check(option, ACCEL_END_OF(struct accel_option, choices), ACCEL_OPEN_IGNORE_TAIL, "bad facts",
+                            "accel_option", error);
     if (code == ACCEL_OK)
         code = accel_intake_text(option->name, "the name of an option", error);
     if (code == ACCEL_OK && !is_word(option->name))
@@ -147,7 +142,8 @@ static int32_t check_driver(const struct accel_driver *given, const struct accel
     int32_t code;
     if (given == NULL || (uintptr_t)given % _Alignof(struct accel_driver) != 0)
         return fault(error, "the driver", "is NULL or not aligned", (uintptr_t)given);
-    code = accel_intake_size(given->size, ACCEL_END_OF(struct accel_driver, attach), "the driver", error);
+    code = accel_open_check(given, ACCEL_END_OF(struct accel_driver, attach), ACCEL_OPEN_IGNORE_TAIL, "bad facts",
+                            "accel_driver", error);
     if (code != ACCEL_OK)
         return code;
     if (given->abi_major != ACCEL_ABI_MAJOR || given->abi_lowest > ACCEL_ABI_MINOR ||
@@ -232,80 +228,4 @@ int32_t accel_intake_driver(const struct accel_driver *given, const struct accel
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the facts of a driver");
     }
     return ACCEL_OK;
-}
-
-int32_t accel_intake_instance(const struct accel_driver_instance *instance, struct accel_error *error)
-{
-    const struct accel_instance_table *table = instance ? instance->table : NULL;
-    int32_t code;
-    if (table == NULL)
-        return fault(error, "the instance", "is NULL or has no table", 0);
-    code = accel_intake_size(table->size, ACCEL_END_OF(struct accel_instance_table, open), "the table of an instance",
-                             error);
-    if (code == ACCEL_OK && table->zero != 0)
-        code = fault(error, "the table of an instance", "has a hole that is not zero", table->zero);
-    if (code == ACCEL_OK && (table->detach == NULL || table->enumerate == NULL || table->open == NULL))
-        code = fault(error, "the table of an instance", "lacks detach, enumerate or open", 0);
-    return code;
-}
-
-static int32_t check_heaps(const struct accel_facts *facts, struct accel_error *error)
-{
-    if (facts->heap_count > ACCEL_INTAKE_HEAPS)
-        return fault(error, facts->id, "has too many heaps", facts->heap_count);
-    if (facts->heap_count > 0 && facts->heaps == NULL)
-        return fault(error, facts->id, "has heaps and no list of them", facts->heap_count);
-    for (uint32_t i = 0; i < facts->heap_count; i++) {
-        const struct accel_heap *heap = &facts->heaps[i];
-        int32_t code = accel_intake_text(heap->name, "the name of a heap", error);
-        if (code != ACCEL_OK)
-            return code;
-        if ((heap->flags & ~(ACCEL_HEAP_HOST | ACCEL_HEAP_DEVICE)) != 0)
-            return fault(error, facts->id, "has a heap with unknown flags", heap->flags);
-        if (heap->zero != 0)
-            return fault(error, facts->id, "has a heap with a hole that is not zero", heap->zero);
-        if (heap->alignment == 0 || (heap->alignment & (heap->alignment - 1)) != 0)
-            return fault(error, facts->id, "has a heap whose alignment is no power of two", heap->alignment);
-    }
-    return ACCEL_OK;
-}
-
-static int32_t check_device(const struct accel_facts *facts, uint32_t hardware_count, struct accel_error *error)
-{
-    const uint32_t known =
-        ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_UNIFIED | ACCEL_DEVICE_REMOTE | ACCEL_DEVICE_DISPLAY | ACCEL_DEVICE_TARGET;
-    if (facts->id[0] == '\0' || strchr(facts->id, ' ') != NULL)
-        return fault(error, "the id of a device", "is empty or has a space", 0);
-    if (facts->kind < ACCEL_DEVICE_CPU || facts->kind > ACCEL_DEVICE_OTHER)
-        return fault(error, facts->id, "is of an unknown kind", facts->kind);
-    if ((facts->flags & ~known) != 0)
-        return fault(error, facts->id, "has unknown flags", facts->flags);
-    if (facts->hardware < -1 || (facts->hardware >= 0 && (uint32_t)facts->hardware >= hardware_count))
-        return fault(error, facts->id, "names hardware that is not in the list", (uint32_t)facts->hardware);
-    if (facts->zero != 0)
-        return fault(error, facts->id, "has a hole that is not zero", facts->zero);
-    if (facts->limits == NULL)
-        return fault(error, facts->id, "has no limits", 0);
-    if (facts->type_count > ACCEL_INTAKE_TYPES)
-        return fault(error, facts->id, "has too many types", facts->type_count);
-    if (facts->type_count > 0 && facts->types == NULL)
-        return fault(error, facts->id, "has types and no list of them", facts->type_count);
-    return ACCEL_OK;
-}
-
-int32_t accel_intake_facts(const struct accel_facts *facts, uint32_t hardware_count, struct accel_error *error)
-{
-    int32_t code;
-    if (facts == NULL)
-        return fault(error, "the facts of a device", "are NULL", 0);
-    code = accel_intake_size(facts->size, ACCEL_END_OF(struct accel_facts, zero), "the facts of a device", error);
-    if (code == ACCEL_OK)
-        code = accel_intake_text(facts->id, "the id of a device", error);
-    if (code == ACCEL_OK)
-        code = accel_intake_text(facts->name, "the name of a device", error);
-    if (code == ACCEL_OK)
-        code = accel_intake_text(facts->detail, "the detail of a device", error);
-    if (code == ACCEL_OK)
-        code = check_device(facts, hardware_count, error);
-    return code == ACCEL_OK ? check_heaps(facts, error) : code;
 }

@@ -240,7 +240,7 @@ static void refuses_bad_work(void **state)
     work = (struct accel_work){.size = sizeof(work), .kind = 7};
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "unknown kind 7");
     work = (struct accel_work){.size = sizeof(work) - 8, .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
-    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "accel_work has");
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "accel_work.size");
     work = (struct accel_work){
         .size = sizeof(work), .kind = ACCEL_STEP_COPY, .source = b->x, .target = b->x, .target_offset = 4, .bytes = 8};
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "overlap");

@@ -232,7 +232,7 @@ static void test_refusals(void **state)
         {ACCEL_OP_MATMUL, "xm", &bad_rounding, ACCEL_E_INVALID, "rounding"},
         {ACCEL_OP_MATMUL, "xm", &short_matmul, ACCEL_E_INVALID, "size is 8"},
         {ACCEL_OP_RMS_NORM, "xn", &bad_norm, ACCEL_E_INVALID, "epsilon"},
-        {ACCEL_OP_RMS_NORM, "xn", &longer, ACCEL_E_UNSUPPORTED, "byte 12 of 16"},
+        {ACCEL_OP_RMS_NORM, "xn", &longer, ACCEL_E_UNSUPPORTED, "byte 12 of attributes"},
         {ACCEL_OP_RMS_NORM, "mn", &plain_norm, ACCEL_E_INVALID, "type"},
         {ACCEL_OP_ACTIVATION, "x", &bad_activation, ACCEL_E_INVALID, "function"},
         {ACCEL_OP_SOFTMAX, "x", &silu, ACCEL_E_INVALID, "takes none"},

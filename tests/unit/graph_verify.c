@@ -13,6 +13,7 @@
 
 #include <accel/builder.h>
 
+#include "core/base/open.h"
 #include "core/graph/ops.h"
 
 /** A whole graph whose parts can be spoiled: y = softmax(x W^T + c), x [tokens, 4], W [8, 4]. */
@@ -136,8 +137,8 @@ struct spoil {
 #define AT(member) offsetof(struct view, member), sizeof(((struct view *)0)->member)
 
 static const struct spoil spoils[] = {
-    {AT(graph.size), 8, "a graph: size is 8"},
-    {AT(graph.size), 1u << 20, "a graph: size is"},
+    {AT(graph.size), 8, "accel_graph.size is 8"},
+    {AT(graph.size), 1u << 20, "accel_graph.size is"},
     {AT(graph.name), 0, "a graph has no name"},
     {AT(graph.symbol_count), 65, "at most 64"},
     {AT(graph.value_count), 0xffffffff, "are allowed"},
@@ -152,14 +153,14 @@ static const struct spoil spoils[] = {
     {AT(symbols[0]), 0, "a symbol is NULL"},
     {AT(values[2]), 0, "a value is NULL"},
     {AT(nodes[1]), 0, "a node is NULL"},
-    {AT(symbol.size), 16, "a symbol: size"},
+    {AT(symbol.size), 16, "accel_symbol.size"},
     {AT(symbol.kind), 2, "kind 2"},
     {AT(symbol.lowest), 0, "no range"},
     {AT(symbol.lowest), 3, "no range"},
     {AT(symbol.lowest), 66, "no range"},
     {AT(symbol.multiple), 0, "no range"},
     {AT(symbol.highest), UINT64_MAX - 1, "do not fit"},
-    {AT(x.size), 64, "a value: size"},
+    {AT(x.size), 64, "accel_value.size"},
     {AT(x.name), 0, "a value has no name"},
     {AT(x.role), 0, "role is unknown"},
     {AT(x.role), 7, "role is unknown"},
@@ -185,7 +186,7 @@ static const struct spoil spoils[] = {
     {AT(product.role), ACCEL_ROLE_INPUT, "not for nodes to write"},
     {AT(product.dims[1].add), 9, "should be [tokens, 8]"},
     {AT(product.type), ACCEL_I32, "should be [tokens, 8]"},
-    {AT(matmul.size), 8, "a node: size"},
+    {AT(matmul.size), 8, "accel_node.size"},
     {AT(matmul.name), 0, "a node has no name"},
     {AT(matmul.zero), 1, "zero"},
     {AT(matmul.op), 999, "operator 999 is unknown"},
@@ -198,7 +199,7 @@ static const struct spoil spoils[] = {
     {AT(matmul.inputs), 0, "is NULL"},
     {AT(matmul.outputs), 0, "is NULL"},
     {AT(matmul.attributes), 0, "attributes are missing"},
-    {AT(attributes.size), 4096, "not know and is not 0"},
+    {AT(attributes.size), 4096, "not know, and is set"},
     {AT(attributes.size), 4097, "size is 4097"},
     {AT(attributes.zero), 1, "attribute zero"},
     {AT(matmul_inputs[0]), 6, "out of range"},
@@ -261,7 +262,7 @@ static void test_later_minor(void **state)
     v.values[0] = &longer.value;
     assert_int_equal(accel_graph_verify(&v.graph, NULL), ACCEL_OK);
     longer.later = 1;
-    assert_refused(&v, "a value: byte");
+    assert_refused(&v, "of accel_value");
 }
 
 /* Two weights of one key have to be the same thing. */

@@ -197,73 +197,7 @@ static void a_program_that_is_not_there_is_an_error(void **state)
     free(end);
 }
 
-/* ---- facts ---- */
-
-static const struct accel_limits limits;
-static const struct accel_heap heaps[] = {{0, ACCEL_HEAP_HOST, 0, 64, "heap"}};
-
-static struct accel_facts good_facts(void)
-{
-    return (struct accel_facts){.size = sizeof(struct accel_facts),
-                                .kind = ACCEL_DEVICE_GPU,
-                                .hardware = 0,
-                                .id = "gpu0",
-                                .name = "name",
-                                .detail = "",
-                                .heap_count = 1,
-                                .heaps = heaps,
-                                .limits = &limits};
-}
-
-static void expect_fault(const struct accel_facts *facts, const char *text)
-{
-    struct accel_error error = {0};
-    assert_int_equal(accel_intake_facts(facts, 1, &error), ACCEL_E_INVALID);
-    if (strstr(error.text, text) == NULL)
-        print_message("%s: %s\n", text, error.text);
-    assert_non_null(strstr(error.text, text));
-}
-
-static void facts_are_checked(void **state)
-{
-    static const struct accel_heap odd[] = {{0, ACCEL_HEAP_HOST, 0, 48, "heap"}};
-    struct accel_facts facts = good_facts();
-    (void)state;
-    assert_int_equal(accel_intake_facts(&facts, 1, NULL), ACCEL_OK);
-    expect_fault(NULL, "are NULL");
-    facts.size = 8;
-    expect_fault(&facts, "wrong size (8)");
-    facts = good_facts();
-    facts.kind = 9;
-    expect_fault(&facts, "unknown kind (9)");
-    facts = good_facts();
-    facts.flags = 1u << 31;
-    expect_fault(&facts, "unknown flags");
-    facts = good_facts();
-    facts.hardware = 1;
-    expect_fault(&facts, "hardware that is not in the list (1)");
-    facts = good_facts();
-    facts.id = "";
-    expect_fault(&facts, "is empty");
-    facts = good_facts();
-    facts.name = NULL;
-    expect_fault(&facts, "the name of a device is NULL");
-    facts = good_facts();
-    facts.detail = "a\nb";
-    expect_fault(&facts, "control character at byte 1");
-    facts = good_facts();
-    facts.limits = NULL;
-    expect_fault(&facts, "no limits");
-    facts = good_facts();
-    facts.heaps = NULL;
-    expect_fault(&facts, "heaps and no list");
-    facts = good_facts();
-    facts.heaps = odd;
-    expect_fault(&facts, "no power of two (48)");
-    facts = good_facts();
-    facts.type_count = 5;
-    expect_fault(&facts, "types and no list");
-}
+/* ---- the const part of a driver ---- */
 
 static int32_t ACCEL_CALL attach(const struct accel_host *host, uint32_t minor,
                                  struct accel_driver_instance **out_instance, struct accel_error *error)
@@ -376,7 +310,6 @@ int main(void)
         cmocka_unit_test(what_a_child_says_is_bounded),
         cmocka_unit_test(a_deadline_holds),
         cmocka_unit_test(a_program_that_is_not_there_is_an_error),
-        cmocka_unit_test(facts_are_checked),
         cmocka_unit_test(drivers_are_checked),
         cmocka_unit_test(the_oldest_result_goes_first),
     };

@@ -18,7 +18,7 @@
 #include "core/base/arena.h"
 #include "core/base/clock.h"
 #include "core/base/strbuf.h"
-#include "core/plugin/intake.h"
+#include "core/device/take.h"
 #include "core/plugin/load.h"
 #include "core/plugin/wire.h"
 
@@ -31,6 +31,7 @@ struct probe {
     struct accel_arena arena;
     const struct accel_hardware *const *hardware;
     uint32_t hardware_count;
+    const char *name; /* of the driver */
     uint32_t devices;
     int32_t fault; /* first fault of a record that the driver gave, or ACCEL_OK */
     struct accel_error error;
@@ -105,32 +106,20 @@ static int32_t ACCEL_CALL sink_device(const struct accel_device_sink *sink, cons
                                       struct accel_error *error)
 {
     struct probe *probe = (struct probe *)sink;
-    int32_t code = accel_intake_facts(facts, probe->hardware_count, &probe->error);
+    struct accel_facts *copy = NULL;
+    int32_t code = accel_take_facts(&probe->arena, facts, probe->hardware_count, probe->name, &copy, &probe->error);
     if (code != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = code;
     probe->devices++;
     return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", probe->error.text);
 }
 
-static int32_t check_verdict(const struct probe *probe, int32_t hardware, int32_t code, const char *text,
-                             const char *remedy, struct accel_error *error)
-{
-    int32_t result = accel_intake_text(text, "the text of a verdict", error);
-    if (result == ACCEL_OK && remedy != NULL)
-        result = accel_intake_text(remedy, "the remedy of a verdict", error);
-    if (result == ACCEL_OK && (hardware < -1 || (hardware >= 0 && (uint32_t)hardware >= probe->hardware_count)))
-        result = accel_error_set(error, ACCEL_E_INVALID, "bad facts: a verdict on hardware %d, which is not there",
-                                 hardware);
-    if (result == ACCEL_OK && code >= 0)
-        result = accel_error_set(error, ACCEL_E_INVALID, "bad facts: a verdict with the code %d", code);
-    return result;
-}
-
 static int32_t ACCEL_CALL sink_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code,
                                        const char *text, const char *remedy, struct accel_error *error)
 {
     struct probe *probe = (struct probe *)sink;
-    int32_t result = check_verdict(probe, hardware, code, text, remedy, &probe->error);
+    struct accel_verdict verdict = {.code = code, .hardware = hardware, .text = text, .remedy = remedy};
+    int32_t result = accel_take_verdict(&probe->arena, &verdict, probe->hardware_count, probe->name, &probe->error);
     if (result != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = result;
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", probe->error.text);
@@ -150,8 +139,10 @@ static int32_t check_code(struct probe *probe, const char *slot, int32_t code)
 static int32_t use_instance(struct probe *probe, struct accel_driver_instance *instance)
 {
     struct accel_error own = {0};
-    int32_t code = accel_intake_instance(instance, &probe->error);
+    int32_t code = accel_take_handle(ACCEL_OK, instance, probe->name, "attach", &probe->error);
     int32_t answer;
+    if (code == ACCEL_OK)
+        code = accel_take_instance(instance, probe->name, &probe->error);
     if (code != ACCEL_OK)
         return code;
     say_stage("enumerate");
@@ -196,7 +187,10 @@ static int32_t try_driver(struct probe *probe, const char *path)
         return code;
     say_stage("query");
     code = accel_load_query(path, query, NULL, &probe->arena, &driver, &probe->error);
-    return code == ACCEL_OK ? attach(probe, driver) : code;
+    if (code != ACCEL_OK)
+        return code;
+    probe->name = driver->name;
+    return attach(probe, driver);
 }
 
 /* ---- the process ---- */
