@@ -3,7 +3,6 @@
 
 #include "core/base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static bool is_continuation(unsigned char byte)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/base/checked.h"
 #include "core/device/object.h"
 #include "core/device/take.h"
 

@@ -3,7 +3,6 @@
 
 #include "core/graph/infer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

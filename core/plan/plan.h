@@ -8,7 +8,6 @@
 #define ACCEL_CORE_PLAN_PLAN_H
 
 #include <accel/plan.h>
-#include <stdarg.h>
 #include <stdbool.h>
 
 #include "core/base/arena.h"

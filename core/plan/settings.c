@@ -2,7 +2,6 @@
 /* Records of settings, and the one setting that the machine decides: how many threads, and where. */
 #include "config.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "core/base/log.h"

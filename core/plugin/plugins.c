@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "core/base/clock.h"
 #include "core/base/env.h"
 #include "core/base/file.h"
 #include "core/base/paths.h"

@@ -29,8 +29,6 @@
 
 /** Most bytes of one record, its head not counted. */
 #define ACCEL_WIRE_BYTES 8192u
-/** Most bytes of a whole answer. */
-#define ACCEL_WIRE_ANSWER 65536u
 
 /** Head of a record. */
 struct accel_wire_head {

@@ -9,7 +9,6 @@
 #define ACCEL_CORE_PROFILE_YAML_H
 
 #include <accel/error.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

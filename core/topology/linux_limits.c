@@ -8,7 +8,6 @@
 #include "core/topology/limits.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arithmetic on numbers that came from a file. Every function returns false, and leaves the result alone, when the
- * exact result does not fit.
+ * exact result does not fit. (The core has the same in core/base/checked.h, which this library, an application of the
+ * public headers alone, does not see.)
  */
 #ifndef ACCEL_SDK_MODEL_FORMAT_CHECKED_H
 #define ACCEL_SDK_MODEL_FORMAT_CHECKED_H
@@ -11,12 +12,20 @@
 
 static inline bool add_u64(uint64_t a, uint64_t b, uint64_t *out_sum)
 {
-    return !__builtin_add_overflow(a, b, out_sum);
+    uint64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *out_sum = sum;
+    return true;
 }
 
 static inline bool multiply_u64(uint64_t a, uint64_t b, uint64_t *out_product)
 {
-    return !__builtin_mul_overflow(a, b, out_product);
+    uint64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out_product = product;
+    return true;
 }
 
 /* Rounds up to a multiple of `alignment`, which is a power of two. */

@@ -16,15 +16,16 @@
 static void *reserve(struct accel_model_file *file, void *old, uint64_t have, uint64_t more, uint64_t *room,
                      size_t bytes, struct accel_error *error)
 {
-    uint64_t count, total;
+    uint64_t count = 0, total;
     unsigned char *place = NULL;
-    if (add_u64(have, more, &count) && count <= *room && old != NULL)
+    bool fits = add_u64(have, more, &count);
+    if (fits && count <= *room && old != NULL)
         return old;
     if (count < *room * 2)
         count = *room * 2;
     if (count == 0)
         count = 1;
-    if (count >= have && multiply_u64(count, bytes, &total) && total <= PTRDIFF_MAX)
+    if (fits && multiply_u64(count, bytes, &total) && total <= PTRDIFF_MAX)
         place = realloc(old, (size_t)total);
     if (place == NULL) {
         model_no_memory(error, file->path, more * bytes);

@@ -2,7 +2,6 @@
 /* What only config.json and generation_config.json have: windows by layer type, declared biases, lists of ids. */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "sdk/model/format/decoder_config_reader.h"

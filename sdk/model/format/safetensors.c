@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/format/checked.h"
 #include "sdk/model/format/container.h"
 #include "sdk/model/format/element.h"
 #include "sdk/model/format/fault.h"

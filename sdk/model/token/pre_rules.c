@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sdk/model/token/pre_rules.h"
-#include "sdk/model/token/split.h"
 
 /* The parts from which most rules are made. */
 #define CONTRACTIONS "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
