@@ -249,8 +249,3 @@ int32_t accel_file_user_data(char **out_path, struct accel_error *error)
 {
     return user_folder("XDG_DATA_HOME", ".local/share/accel", out_path, error);
 }
-
-int32_t accel_file_user_config(char **out_path, struct accel_error *error)
-{
-    return user_folder("XDG_CONFIG_HOME", ".config/accel", out_path, error);
-}

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/utf8.h"
 
@@ -32,26 +31,4 @@ void accel_log_write(const struct accel_log *log, uint32_t level, const char *ro
     line[accel_utf8_cut(line, strlen(line), LINE_BYTES)] = '\0';
     accel_utf8_one_line(line);
     log->sink(log->user, level, room, line);
-}
-
-void accel_log_stderr(void *user, uint32_t level, const char *room, const char *text)
-{
-    char line[LINE_BYTES + 128];
-    int length = snprintf(line, sizeof(line), "accel: %s %s: %s\n", accel_log_level_name(level), room, text);
-    size_t bytes = length < 0 ? 0 : (size_t)length;
-    ssize_t written;
-    (void)user;
-    if (bytes >= sizeof(line)) {
-        bytes = sizeof(line) - 1;
-        line[bytes - 1] = '\n';
-    }
-    /* There is nowhere to report that standard error is closed. */
-    written = write(STDERR_FILENO, line, bytes);
-    (void)written;
-}
-
-const char *accel_log_level_name(uint32_t level)
-{
-    static const char *const names[] = {"none", "error", "warn", "info", "debug"};
-    return level < sizeof(names) / sizeof(names[0]) ? names[level] : "?";
 }

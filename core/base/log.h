@@ -32,11 +32,4 @@ bool accel_log_takes(const struct accel_log *log, uint32_t level);
 void accel_log_write(const struct accel_log *log, uint32_t level, const char *room, const char *format, ...)
     ACCEL_PRINTF(4, 5);
 
-/** A sink that writes "accel: LEVEL ROOM: text" to standard error in one write. For contexts whose owner asked for it.
- */
-void accel_log_stderr(void *user, uint32_t level, const char *room, const char *text);
-
-/** "error", "warn", "info", "debug"; "none" for 0 and "?" for an unknown level. */
-const char *accel_log_level_name(uint32_t level);
-
 #endif

@@ -107,9 +107,3 @@ int32_t accel_paths_libexec(char **out_path, struct accel_error *error)
 {
     return find(ACCEL_LIBEXECDIR, "libexec", out_path, error);
 }
-
-int32_t accel_paths_settings(char **out_path, struct accel_error *error)
-{
-    *out_path = strdup(ACCEL_SETTINGSDIR);
-    return *out_path ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for a path");
-}

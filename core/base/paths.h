@@ -21,9 +21,6 @@ int32_t accel_paths_profiles(char **out_path, struct accel_error *error);
 /** The folder of helper programs, .../libexec/accel. */
 int32_t accel_paths_libexec(char **out_path, struct accel_error *error);
 
-/** The folder of the administrator's settings, /etc/accel or as configured. It does not move with the tree. */
-int32_t accel_paths_settings(char **out_path, struct accel_error *error);
-
 /**
  * The rule behind the first three, open to tests: where `folder` lies if the library configured for `libdir` is
  * found as the file `library`. NULL where the two have no common prefix `prefix`, where `library` is not in a folder

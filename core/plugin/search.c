@@ -31,7 +31,7 @@ struct search {
     struct accel_error *error;
 };
 
-static int32_t add(struct search *search, const char *place, const char *path, size_t bytes, bool named)
+static int32_t add(struct search *search, const char *place, const char *path, size_t bytes)
 {
     struct accel_candidates *found = search->found;
     if (found->count == ACCEL_SEARCH_LIMIT) {
@@ -49,7 +49,7 @@ static int32_t add(struct search *search, const char *place, const char *path, s
         found->list = list;
         found->capacity = capacity;
     }
-    found->list[found->count] = (struct accel_candidate){accel_arena_strndup(search->arena, path, bytes), place, named};
+    found->list[found->count] = (struct accel_candidate){accel_arena_strndup(search->arena, path, bytes), place};
     if (found->list[found->count].path == NULL)
         return no_memory(search->error);
     found->count++;
@@ -81,7 +81,7 @@ static int32_t add_folder(struct search *search, const char *place, const char *
     for (int i = 0; i < count; i++) {
         char *path = code == ACCEL_OK ? accel_file_join(folder, entries[i]->d_name) : NULL;
         if (path != NULL)
-            code = add(search, place, path, strlen(path), false);
+            code = add(search, place, path, strlen(path));
         else if (code == ACCEL_OK)
             code = no_memory(search->error);
         free(path);
@@ -109,7 +109,7 @@ static int32_t add_entry(struct search *search, const char *place, const char *e
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
         code = add_folder(search, place, path);
     else if (bytes > 3 && strcmp(path + bytes - 3, ".so") == 0)
-        code = add(search, place, path, bytes, true);
+        code = add(search, place, path, bytes);
     else
         code = add_folder(search, place, path);
     free(path);

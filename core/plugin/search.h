@@ -17,7 +17,6 @@
 struct accel_candidate {
     const char *path;  /**< as it was found, absolute */
     const char *place; /**< who named it: "driver_path", "ACCEL_DRIVER_PATH", "user", "system" */
-    bool named;        /**< named as a file, so that its absence deserves a record */
 };
 
 /** Where to look. Lists have ':' between their entries; each may be NULL. */

@@ -23,7 +23,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/json.h"
 #include "core/topology/limits.h"
 
 struct accel_topology;
@@ -152,9 +151,6 @@ void accel_topology_free(struct accel_topology *topology);
 
 /** What was found. Never NULL. */
 const struct accel_machine *accel_topology_machine(const struct accel_topology *topology);
-
-/** Writes all of it as one JSON object, where the writer expects a value. */
-void accel_topology_write_json(const struct accel_topology *topology, struct accel_json *json);
 
 /**
  * Binds the calling thread to one hardware thread, by its index of the operating system. ACCEL_E_UNSUPPORTED for a

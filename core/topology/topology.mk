@@ -9,5 +9,4 @@ libaccel_core_la_SOURCES += \
 	%D%/pci_names.c \
 	%D%/processors.c \
 	%D%/threads.c \
-	%D%/topology.c %D%/topology.h \
-	%D%/topology_json.c
+	%D%/topology.c %D%/topology.h

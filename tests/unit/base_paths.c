@@ -71,9 +71,6 @@ static void outside_of_a_tree_the_configured_folders_hold(void **state)
     assert_int_equal(accel_paths_libexec(&path, NULL), ACCEL_OK);
     assert_string_equal(path, ACCEL_LIBEXECDIR);
     free(path);
-    assert_int_equal(accel_paths_settings(&path, NULL), ACCEL_OK);
-    assert_string_equal(path, ACCEL_SETTINGSDIR);
-    free(path);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors, UTF-8, strings, the JSON writer and the log. */
+/* Errors, UTF-8, strings, the log, and the JSON writer of the tests. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -16,10 +16,10 @@
 #include <locale.h>
 #include <math.h>
 
-#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
+#include "tests/unit/json.h"
 
 static void error_names(void **state)
 {
@@ -301,7 +301,7 @@ static void hear(void *user, uint32_t level, const char *room, const char *text)
 {
     struct heard *heard = user;
     heard->lines++;
-    snprintf(heard->text, sizeof(heard->text), "%s %s %s", accel_log_level_name(level), room, text);
+    snprintf(heard->text, sizeof(heard->text), "%u %s %s", level, room, text);
 }
 
 static void log_filters(void **state)
@@ -318,12 +318,11 @@ static void log_filters(void **state)
     assert_int_equal(heard.lines, 0);
     accel_log_write(&log, ACCEL_LOG_INFO, "test", "key=%d\ntext=\"a b\"", 7);
     assert_int_equal(heard.lines, 1);
-    assert_string_equal(heard.text, "info test key=7?text=\"a b\"");
+    assert_string_equal(heard.text, "3 test key=7?text=\"a b\"");
     memset(big, 'y', sizeof(big));
     big[sizeof(big) - 1] = '\0';
     accel_log_write(&log, ACCEL_LOG_WARN, "t", "%s", big);
-    assert_int_equal(strlen(heard.text), strlen("warn t ") + 1024);
-    assert_string_equal(accel_log_level_name(9), "?");
+    assert_int_equal(strlen(heard.text), strlen("2 t ") + 1024);
 }
 
 int main(void)

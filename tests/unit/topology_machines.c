@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "core/topology/topology.h"
+#include "tests/unit/topology_json.h"
 
 static char *test_path(const char *name, const char *file)
 {

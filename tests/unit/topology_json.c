@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "core/topology/internal.h"
+#include "tests/unit/topology_json.h"
 
 static void write_amount(struct accel_json *json, const char *key, struct accel_amount amount)
 {
@@ -147,7 +147,7 @@ static void write_tree(const struct accel_machine *machine, struct accel_json *j
 
 void accel_topology_write_json(const struct accel_topology *topology, struct accel_json *json)
 {
-    const struct accel_machine *machine = &topology->machine;
+    const struct accel_machine *machine = accel_topology_machine(topology);
     accel_json_object_begin(json);
     accel_json_member_bool(json, "recorded", machine->recorded);
     accel_json_member_text(json, "processor", machine->processor);
