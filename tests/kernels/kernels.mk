@@ -36,9 +36,9 @@ tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=2u -DKERNELS_EM
 tests_kernels_emulated_LDADD = libcpu-kernels-emulated.la libcpu-kernels-scalar.la libcpu-kernels-avx2.la \
 	libaccel-quant.la $(CMOCKA_LIBS) -lm
 else
-TESTS += tests/kernels/emulated.sh
+TESTS += tests/kernels/emulated_absent.sh
 endif
 
-EXTRA_DIST += tests/kernels/avx512_bochs.sh tests/kernels/emulated.sh
+EXTRA_DIST += tests/kernels/avx512_bochs.sh tests/kernels/emulated_absent.sh
 check_PROGRAMS += $(kernels_tests)
 TESTS += $(kernels_tests)
