@@ -40,6 +40,7 @@ int32_t accel_check_symbols(const struct accel_set *set, const uint64_t *symbols
     return ACCEL_OK;
 }
 
+/* A value that no submit returned yet might never come: waiting for it would be a deadlock that nobody can end. */
 int32_t accel_check_waits(const struct accel_queue *queue, const struct accel_point *waits, uint32_t count,
                           struct accel_error *error)
 {
@@ -72,6 +73,7 @@ static int32_t check_range(const struct accel_queue *queue, const struct accel_b
     return ACCEL_OK;
 }
 
+/* Drivers copy in any order and in pieces, so ranges of one buffer must not overlap. */
 static int32_t check_copy(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
 {
     int32_t code = check_range(queue, work->source, work->source_offset, work->bytes, "source", error);
@@ -83,6 +85,7 @@ static int32_t check_copy(const struct accel_queue *queue, const struct accel_wo
     return code;
 }
 
+/* The data of an update travels inside of the driver's queue, which bounds it; in the caller's thread it is copied. */
 static int32_t check_update(const struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
 {
     uint64_t most = queue->device->listed->info.facts->limits->inline_bytes;

@@ -9,7 +9,7 @@
 #include "core/device/object.h"
 
 #define MOST_GRAPHS 4096u
-#define OFFSET_STEP 64u
+#define OFFSET_STEP 64u /* of a bind, as accel/run.h promises it to drivers */
 
 static int32_t check_bucket(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
 {
@@ -24,6 +24,8 @@ static int32_t check_bucket(const struct accel_graph *graph, const uint64_t *sym
     return ACCEL_OK;
 }
 
+/* Buckets are one list without gaps: for each graph in turn as many rows as bucket_counts says, a row of one value for
+ * each symbol. A graph without symbols has no values in it, and a count all the same. */
 static int32_t check_options(const struct accel_graph *const *graphs, uint32_t count,
                              const struct accel_compile_options *options, struct accel_error *error)
 {
@@ -90,6 +92,8 @@ static int32_t check_buffer_bind(const struct accel_module *module, const struct
     return ACCEL_OK;
 }
 
+/* A state may have more slots than the graph asks for: many graphs of one module share it. Type and row have to be the
+ * same, since they decide where a slot lies. */
 static int32_t check_state_bind(const struct accel_module *module, const struct accel_graph *graph,
                                 const uint64_t *symbols, const struct accel_bind *bind, struct accel_error *error)
 {

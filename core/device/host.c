@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 
+/* The table that a driver holds is the first member of the services. */
 static const struct accel_host_services *services_of(const struct accel_host *host)
 {
     return (const struct accel_host_services *)host;
@@ -62,6 +63,7 @@ static int32_t alone_run(const struct accel_crew *crew, uint32_t ranks, accel_cr
     return ACCEL_OK;
 }
 
+/* Const, and so shared by all queues of one thread: it needs neither a pool nor an owner. */
 const struct accel_crew *accel_crew_alone(void)
 {
     static const struct accel_crew crew = {.size = sizeof(struct accel_crew), .ranks = 1, .run = alone_run};

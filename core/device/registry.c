@@ -78,6 +78,8 @@ static int32_t add_device(struct collector *collector, const struct accel_facts 
     return ACCEL_OK;
 }
 
+/* The first fault is kept in the collector as well as answered: a driver that ignores what its sink answers is refused
+ * at the end of enumerate. */
 static int32_t take_device(const struct accel_device_sink *sink, const struct accel_facts *given,
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -218,6 +220,8 @@ static bool has_uuid(const struct accel_facts *facts)
     return memcmp(facts->uuid, none, sizeof(none)) != 0;
 }
 
+/* Two drivers may claim one device: by its UUID, or by its PCI function. Processors are named by no address, and two
+ * drivers for them are two devices. */
 static bool same_hardware(const struct accel_context *context, const struct accel_listed *a,
                           const struct accel_listed *b)
 {
@@ -258,6 +262,7 @@ static bool is_explained(const struct accel_context *context, uint32_t hardware)
     return false;
 }
 
+/* Without this a card whose driver is not installed would be missing in silence. */
 static int32_t explain_rest(struct accel_context *context, struct accel_error *error)
 {
     context->own_verdicts.count = 0;

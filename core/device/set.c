@@ -25,7 +25,8 @@ static void hold(struct accel_set *set, struct accel_object *object)
     set->held[set->held_count++] = object;
 }
 
-/* What a set is made of, between the checks and the driver. */
+/* What a set is made of, between the checks and the driver. Its bindings live for one call: a driver copies what it
+ * keeps. */
 struct recipe {
     struct accel_module *module;
     struct accel_weights *weights;
@@ -37,6 +38,8 @@ struct recipe {
     uint32_t binding_count;
 };
 
+/* Room for all that the set will hold, so that nothing can fail between a retain and its place in the list: the binds,
+ * and the module, the weights and the scratch. */
 static int32_t take_lists(struct accel_set *set, const struct recipe *recipe, struct accel_error *error)
 {
     struct accel_memory *memory = &set->object.context->memory;
@@ -84,6 +87,8 @@ static struct accel_binding bind_state(const struct accel_bind *bind)
     return binding;
 }
 
+/* The binds of the caller first, then the weights that the graph reads, as far as the host sees them: those that are
+ * baked or lie in the driver's container alone need no binding of their planes. */
 static int32_t fill_bindings(struct accel_set *set, struct recipe *recipe, struct accel_error *error)
 {
     for (uint32_t i = 0; i < recipe->bind_count; i++) {
@@ -106,6 +111,8 @@ static int32_t fill_bindings(struct accel_set *set, struct recipe *recipe, struc
     return ACCEL_OK;
 }
 
+/* The driver says how much scratch this binding needs before it sees the memory; sets of one queue share the block,
+ * since no two of them run at a time. */
 static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, struct accel_error *error)
 {
     struct accel_driver_module *module = recipe->module->handle;
@@ -256,6 +263,8 @@ static int32_t run_refused(struct accel_queue *queue, uint64_t value, struct acc
     return accel_error_set(error, ACCEL_E_CANCELLED, "the queue was cancelled");
 }
 
+/* One step of decoding comes through here: no allocation, no lock, and the error is cleared by its first bytes rather
+ * than by writing all of it. A value is submitted last, so that who sees it finds completed or failed decided. */
 static int32_t run_here(struct accel_set *set, const uint64_t *symbols, struct accel_error *error)
 {
     struct accel_queue *queue = set->queue;
@@ -276,6 +285,7 @@ static int32_t run_here(struct accel_set *set, const uint64_t *symbols, struct a
     return code;
 }
 
+/* A driver with queues has no short way: a submit of one step, and a wait for it. */
 static int32_t run_on_queue(struct accel_set *set, const uint64_t *symbols, struct accel_error *error)
 {
     struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = set, .symbols = symbols};

@@ -25,6 +25,8 @@ static void state_destroy(struct accel_object *object)
     accel_object_release(&state->device->object);
 }
 
+/* The bytes of one slot of a part. A state with planes is refused: slots are copied as one run of bytes. The whole of
+ * the part fits as well, so that products of slots and rows need no check later. */
 static int32_t row_of(const struct accel_state_part *part, uint64_t slots, uint64_t *out_bytes,
                       struct accel_error *error)
 {
@@ -125,6 +127,7 @@ void accel_state_free(struct accel_state *state) ACCEL_NOEXCEPT
     accel_object_drop((struct accel_object *)state);
 }
 
+/* A copy may overlap itself when a window of tokens moves down. */
 static void apply_one(struct accel_state *state, const struct accel_state_change *change)
 {
     for (uint32_t i = 0; i < state->part_count; i++) {

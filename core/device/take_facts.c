@@ -10,6 +10,7 @@
 #define KNOWN_FLAGS                                                                                                    \
     (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_UNIFIED | ACCEL_DEVICE_REMOTE | ACCEL_DEVICE_DISPLAY | ACCEL_DEVICE_TARGET)
 
+/* What can be told without following a pointer; the counts are bounded here, so that the copies below are too. */
 static int32_t check_scalars(const struct accel_facts *facts, uint32_t hardware_count, const char *driver,
                              struct accel_error *error)
 {
@@ -88,6 +89,8 @@ static int32_t copy_heaps(struct accel_arena *arena, struct accel_facts *facts, 
     return ACCEL_OK;
 }
 
+/* Limits are closed and copied whole. A device with queues has room for one step in flight at the least, or no submit
+ * could ever succeed. */
 static int32_t copy_limits(struct accel_arena *arena, struct accel_facts *facts, const char *driver,
                            struct accel_error *error)
 {

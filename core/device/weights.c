@@ -131,11 +131,14 @@ static int32_t pull(struct accel_weights *weights, const struct accel_weight *co
     struct accel_driver_weights *handle = NULL;
     int32_t code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "weights_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_weights(handle, device->driver, error);
     if (code != ACCEL_OK)
         return code;
-    weights->handle = handle;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
+        weights->handle = handle;
+    code = accel_take_weights(handle, device->driver, error);
+    if (code != ACCEL_OK)
+        return code;
     code = handle->table->pull(handle, source, task, error);
     return accel_take_code(accel_device_note(device, code), device->driver, "pull", error);
 }

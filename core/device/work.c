@@ -7,6 +7,7 @@
 #include "core/device/object.h"
 #include "core/device/take.h"
 
+/* A driver with buffers of its own and no queues may have some that cannot be mapped; only it can work on them. */
 static int32_t see(const struct accel_buffer *buffer, struct accel_error *error)
 {
     return buffer->address != NULL

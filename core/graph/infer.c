@@ -88,6 +88,7 @@ static const struct accel_dim *innermost(const struct accel_value *value)
     return &value->dims[value->rank - 1];
 }
 
+/* [tokens, row of the table], in F32 whatever the table's type is. */
 int32_t accel_infer_embed(struct accel_op_call *call, struct accel_error *error)
 {
     (void)error;
@@ -123,6 +124,7 @@ int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error)
     return ACCEL_OK;
 }
 
+/* A head may be wider than its frequencies rotate: the elements past them pass as they are. */
 int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_dim *size = &call->inputs[0]->dims[2], *pairs = &call->inputs[2]->dims[0];
@@ -155,6 +157,8 @@ static int32_t check_sequences(const struct accel_op_call *call, struct accel_er
     return ACCEL_OK;
 }
 
+/* Heads of q share those of k and v in groups of equal size. The values may have another size than the keys: the
+ * output has the values'. */
 int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_attention *at = call->attributes;
@@ -176,6 +180,7 @@ int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *er
     return ACCEL_OK;
 }
 
+/* Only b is repeated, over leading extents, so that the output is always as large as a and may take its memory. */
 int32_t accel_infer_broadcast(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *a = call->inputs[0], *b = call->inputs[1];
@@ -225,6 +230,7 @@ int32_t accel_infer_reshape(struct accel_op_call *call, struct accel_error *erro
         accel_dims_text(call->graph, call->rank, call->dims, to, sizeof(to)));
 }
 
+/* The innermost extent goes away; a shape keeps at least one. */
 int32_t accel_infer_argmax(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *x = call->inputs[0];

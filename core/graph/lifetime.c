@@ -79,6 +79,8 @@ static struct live *find_in_place(struct planner *planner, uint32_t node_index, 
     return NULL;
 }
 
+/* Live ranges are ordered by offset, and so are the gaps between them. First fit wastes little where sizes repeat from
+ * layer to layer, and gives the same plan on every machine. */
 static bool place_first_fit(struct planner *planner, uint32_t value, uint64_t bytes)
 {
     uint64_t offset = 0, end;

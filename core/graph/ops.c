@@ -16,6 +16,8 @@
 #define NUMBERS (FLOATS | ACCEL_CLASS_BLOCK)
 #define ATTRIBUTES(type, last) (uint32_t)sizeof(struct type), (uint32_t)ACCEL_END_OF(struct type, last)
 
+/* name, since, inputs, outputs, slots of the inputs, bytes of the attributes (now, in the first minor), inputs whose
+ * memory the output may take as bits, check, infer. */
 static const struct accel_op op_rows[ACCEL_OP_END] = {
     [ACCEL_OP_EMBED] = {"embed",
                         1,
@@ -217,6 +219,7 @@ static int32_t check_input(const struct accel_op_call *call, const struct accel_
                            wrong);
 }
 
+/* Fills the inputs by their slots; those past the node's count are absent, which only optional ones may be. */
 static int32_t take_inputs(struct accel_op_call *call, struct accel_error *error)
 {
     for (uint32_t i = 0; i < call->op->input_count; i++) {

@@ -138,6 +138,7 @@ static int32_t bytes_of(const struct accel_value *value, const uint64_t *symbols
     return ACCEL_OK;
 }
 
+/* The bytes at the highest values of all symbols fit 64 bits, so those at lower ones do: extents only grow. */
 static int32_t check_bytes(const struct accel_graph *graph, const struct accel_value *value, struct accel_error *error)
 {
     uint64_t highest[ACCEL_GRAPH_SYMBOLS], bytes;
@@ -265,6 +266,7 @@ static int32_t check_node(const struct accel_graph *graph, const struct accel_no
 
 /* ---- the whole ---- */
 
+/* Counts are bounded before anything is read through the lists, which come from the caller. */
 static int32_t check_lists(const struct accel_graph *graph, struct accel_error *error)
 {
     if (graph->symbol_count > ACCEL_GRAPH_SYMBOLS || graph->value_count > ACCEL_GRAPH_VALUES ||
