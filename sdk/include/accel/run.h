@@ -7,6 +7,11 @@
  * caller's reference; an object lives on while another one needs it, so that the order of frees does not matter.
  * Objects may be used from any thread, except that a queue and what is in flight on it belong to one thread at a time
  * (accel_queue_cancel: from any). Timelines and failure are as accel/driver_queue.h says.
+ *
+ * Every function that makes an object sets its last out-parameter to NULL first and leaves it so when it fails; what it
+ * has made until then is freed. Errors that all of them share: ACCEL_E_INVALID (an argument breaks a rule that is
+ * written here), ACCEL_E_UNSUPPORTED (an open struct sets a member that this minor does not know), ACCEL_E_FORKED (the
+ * context is a parent process's), ACCEL_E_MEMORY (the machine or the context's budget), and whatever the driver answers.
  */
 #ifndef ACCEL_RUN_H
 #define ACCEL_RUN_H
@@ -29,7 +34,9 @@ struct accel_set;
 struct accel_queue;
 
 /** Opens a device of the context's list by its name. Settings named "DRIVER.NAME" are handed to its driver, which
- *  refuses unknown ones. `settings` is NULL or has `count` entries. */
+ *  refuses unknown ones; of two with one name the later wins. `settings` is NULL or has `count` entries, which are
+ *  needed for the call alone. ACCEL_E_NOT_FOUND: no such device, or its driver has no such option;
+ *  ACCEL_E_UNSUPPORTED: a device that can be compiled for and not run here. */
 ACCEL_API int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
                                     uint32_t count, struct accel_device **out_device,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
@@ -53,7 +60,8 @@ ACCEL_API int32_t accel_weights_create(struct accel_module *module, const struct
 /** Drops the weights. */
 ACCEL_API void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT;
 
-/** A buffer of `bytes` in heap `heap`, filled with zeros and counted under ACCEL_MEMORY_ACTIVATION. */
+/** A buffer of `bytes` (at least 1) in heap `heap` of the device's facts, filled with zeros and counted under
+ *  ACCEL_MEMORY_ACTIVATION. ACCEL_E_LIMIT: more than the device's `buffer_bytes`. */
 ACCEL_API int32_t accel_buffer_create(struct accel_device *device, uint64_t bytes, uint32_t heap,
                                       struct accel_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Drops the buffer. */
@@ -61,7 +69,9 @@ ACCEL_API void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
 /** The address of a buffer that the host can see, or NULL; to be used while no step uses the buffer. */
 ACCEL_API void *accel_buffer_address(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
 
-/** A state of `slots` slots, filled with zeros. */
+/** A state of `slots` slots (at least 1), filled with zeros. Each of its parts (at least 1) has one row of elements for
+ *  each slot; a row is a whole number of blocks of its type, and the type has one plane. ACCEL_E_LIMIT: the bytes do not
+ *  fit 64 bits. */
 ACCEL_API int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts,
                                      uint32_t part_count, uint64_t slots, struct accel_state **out_state,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
@@ -104,7 +114,9 @@ ACCEL_API int32_t accel_set_create(struct accel_module *module, uint32_t program
 ACCEL_API void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT;
 
 /** Runs one step of a set and waits for it: submit and wait in one, on the fast path of drivers that run in the
- * caller's thread. Allocates nothing. `symbols` has a value for each symbol of the program's graph. */
+ * caller's thread, where it allocates nothing. `symbols` has a value for each symbol of the program's graph, none above
+ * that of accel_set_create. ACCEL_E_BUSY: another thread uses the queue; ACCEL_E_DEPENDS: an earlier step failed and
+ * the queue was not reset; ACCEL_E_CANCELLED: it was cancelled. */
 ACCEL_API int32_t accel_set_run(struct accel_set *set, const uint64_t *symbols,
                                 struct accel_error *error) ACCEL_NOEXCEPT;
 
