@@ -100,13 +100,13 @@ static void verb_page(FILE *out, const struct verb *verb)
         put_option(out, row->letter, row->name, row->argument, row->help);
     }
     put_option(out, 'h', "help", NULL, "print the options");
-    fputs(".SH EXAMPLE\n.TP\n.B ", out);
+    fputs(".SH EXAMPLE\n.TP\n\\fB", out);
     if (middle != NULL) {
         char call[256];
 
         snprintf(call, sizeof call, "%.*s", (int)(middle - verb->example), verb->example);
         put(out, call);
-        fputc('\n', out);
+        fputs("\\fR\n", out);
         put(out, middle + 1);
     }
     fputc('\n', out);

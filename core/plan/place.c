@@ -117,9 +117,12 @@ static int32_t judge_one(const struct accel_plan *plan, const struct accel_plan_
                          struct accel_error *error)
 {
     const char *policy = policy_of(plan, op);
-    if (record->answer == ACCEL_CLAIM_NO)
-        return accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
-                               record->op, record->device, record->reason);
+    if (record->answer == ACCEL_CLAIM_NO) {
+        accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
+                        record->op, record->device, record->reason);
+        accel_error_remedy(error, "name another device, or use a model whose weights this one reads");
+        return ACCEL_E_REFUSED;
+    }
     if (record->answer != ACCEL_CLAIM_EMULATED || strcmp(policy, "allow") == 0)
         return ACCEL_OK;
     if (strcmp(policy, "deny") == 0) {

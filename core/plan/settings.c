@@ -108,6 +108,23 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 
 /* ---- the public face ---- */
 
+int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
+                          const char *because, struct accel_error *error)
+{
+    const struct accel_plan_setting *record;
+    int32_t code;
+    if (plan == NULL || key == NULL || value == NULL || place == NULL || because == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_settle: an argument is NULL");
+    record = accel_plan_setting_find(plan, key);
+    if (record == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_settle: no setting is called %s", key);
+    code = overrule(plan, key, accel_plan_text(plan, "%s", value), accel_plan_text(plan, "%s", place),
+                    accel_plan_text(plan, "%s", because), error);
+    if (code == ACCEL_OK)
+        ((struct accel_plan_setting *)(uintptr_t)record)->origin = ACCEL_ORIGIN_FILE;
+    return code;
+}
+
 uint32_t accel_plan_setting_count(const struct accel_plan *plan)
 {
     return plan ? accel_settings_count(plan->settings) : 0;

@@ -196,9 +196,12 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
         return false;
     }
     if (strcmp(unit, wanted) != 0) {
-        snprintf(why, bytes,
-                 *wanted ? "\"%.60s\" lacks its unit, %s" : "\"%.60s\" has a unit, and the setting has none", text,
-                 example_of(key));
+        if (key->type == ACCEL_KEY_INTEGER && *wanted && *unit == '\0')
+            snprintf(why, bytes, "\"%.60s\" lacks its unit, %s: %.60s%s", text, key->unit, text, key->unit);
+        else
+            snprintf(why, bytes,
+                     *wanted ? "\"%.60s\" lacks its unit, %s" : "\"%.60s\" has a unit, and the setting has none", text,
+                     example_of(key));
         return false;
     }
     if (number < key->lowest || number > key->highest) {

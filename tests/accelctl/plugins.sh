@@ -61,6 +61,8 @@ try 0 "$accelctl" plugins --drivers "$drivers"
 is "$(grep -c '^[^ ].* loaded ' "$work/out")" 2 "loaded rows"
 # Files, folders that are not there, and paths from where the user is.
 cd "$work" || exit 99
+try 3 "$accelctl" plugins --drivers "drivers/good.so:$work/nothing"
+mkdir "$work/nothing"
 try 0 "$accelctl" plugins --drivers "drivers/good.so:$work/nothing"
 is "$(grep -c '^[^ ].* loaded ' "$work/out")" 2 "loaded rows from a relative path"
 finish

@@ -73,7 +73,7 @@ has "over auto (built in)"
 has "FITS"
 has "base.yaml:"
 try 0 "$accelctl" plan "$q8" --json
-is "$(value settings.context.value)" 4096 "the context"
+is "$(value settings.context.value)" 512 "the context"
 is "$(value fallbacks)" 0 "fallbacks"
 is "$(value memory.fits)" true "fits"
 try 5 "$accelctl" plan "$q8" --set memory.budget=1MiB

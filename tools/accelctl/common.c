@@ -41,18 +41,47 @@ static char *absolute_paths(const char *paths)
     return text;
 }
 
+/* What the command line names has to be there; what a variable names is looked for and passed over. */
+static int check_paths(const struct common *common)
+{
+    char *drivers = common->drivers == NULL ? NULL : strdup(common->drivers);
+    char *rest = NULL;
+    char text[512];
+
+    if (common->profiles != NULL && access(common->profiles, R_OK) != 0) {
+        free(drivers);
+        snprintf(text, sizeof text, "--profiles %s: cannot be read", common->profiles);
+        return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
+    }
+    for (char *path = drivers == NULL ? NULL : strtok_r(drivers, ":", &rest); path != NULL;
+         path = strtok_r(NULL, ":", &rest)) {
+        if (access(path, R_OK) == 0)
+            continue;
+        snprintf(text, sizeof text, "--drivers %s: cannot be read", path);
+        free(drivers);
+        return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
+    }
+    free(drivers);
+    return -1;
+}
+
 struct accel_context *open_context(const struct common *common, int *out_exit)
 {
     char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
     struct accel_context_options options = {.size = sizeof options,
                                             .flags = common->no_cache ? ACCEL_CONTEXT_NO_CACHE : 0,
                                             .log = log_line,
-                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN,
+                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_ERROR,
                                             .driver_path = drivers,
                                             .profile_path = common->profiles};
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
+    *out_exit = check_paths(common);
+    if (*out_exit >= 0) {
+        free(drivers);
+        return NULL;
+    }
     if (accel_context_create(&options, &context, &error) != ACCEL_OK ||
         accel_context_discover(context, &error) != ACCEL_OK) {
         *out_exit = say_error(common->json, &error);

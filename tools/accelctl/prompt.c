@@ -4,7 +4,42 @@
 #include "tools/accelctl/prompt.h"
 
 #include <accel/model/chat.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { PROMPT_MOST = 64 << 20 };
+
+int32_t read_prompt(const char *path, char **out_text, struct accel_error *error)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    char *text = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+
+    *out_text = NULL;
+    if (file == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: %s", path, strerror(errno));
+    errno = 0;
+    length = getdelim(&text, &capacity, '\0', file);
+    if (length < 0 && errno != 0) {
+        accel_error_set(error, ACCEL_E_IO, "%s: %s", path, strerror(errno));
+    } else if (length > PROMPT_MOST || (length > 0 && text[length - 1] == '\0')) {
+        accel_error_set(error, ACCEL_E_INVALID, "%s: a prompt is text of at most %d MiB without a zero byte", path,
+                        PROMPT_MOST >> 20);
+    } else if (length < 0) {
+        free(text);
+        text = strdup("");
+    }
+    if (file != stdin)
+        fclose(file);
+    if (error->code == ACCEL_OK)
+        *out_text = text;
+    else
+        free(text);
+    return error->code;
+}
 
 static struct accel_token_text text_of(const char *text)
 {

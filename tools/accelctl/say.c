@@ -86,7 +86,7 @@ int say_session_error(uint32_t json, const struct accel_error *error)
 
     if (given && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return say(json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
-    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED)
+    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED || error->code == ACCEL_E_UNSUPPORTED)
         return say(json, EXIT_REFUSED, accel_error_name(error->code), error->text, error->remedy);
     return say_error(json, error);
 }

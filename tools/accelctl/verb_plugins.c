@@ -37,7 +37,7 @@ static void print_plugin(const struct accel_plugin_info *info)
                info->from_cache ? ", probed earlier" : "");
         return;
     }
-    snprintf(line, sizeof line, "%s (%s)", info->text, accel_error_name(info->code));
+    snprintf(line, sizeof line, info->code == ACCEL_OK ? "%s" : "%s (%s)", info->text, accel_error_name(info->code));
     print_wrapped(INDENT, INDENT, line);
     if (info->remedy[0] != '\0')
         print_wrapped((uint32_t)printf("%*sremedy: ", INDENT, ""), INDENT + 8, info->remedy);

@@ -16,6 +16,7 @@
 struct run_options {
     struct common common;
     struct prompt prompt;
+    const char *prompt_file;
     uint64_t tokens;
     uint32_t greedy;
     uint32_t quiet;
@@ -31,6 +32,8 @@ struct run_options {
 
 static const struct option_row options[] = {
     {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt.text), "TEXT", "text to go on from", 0, 0},
+    {"prompt-file", 'f', OPTION_TEXT, offsetof(struct run_options, prompt_file), "FILE",
+     "the same from a file, or from the standard input with -", 0, 0},
     {"chat", 'c', OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
      "the prompt is a message, put into the model's chat template", 0, 0},
     {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
@@ -86,6 +89,7 @@ struct listener {
     size_t bytes;
     struct progress progress;
     uint32_t failed;
+    uint32_t wrote; /* 1: some text came */
 };
 
 static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
@@ -93,6 +97,7 @@ static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
     struct listener *listener = data;
 
     progress_end(&listener->progress);
+    listener->wrote = 1;
     if (listener->ids != NULL && id >= 0)
         json_array_append_new(listener->ids, json_integer(id));
     if (fwrite(text, 1, bytes, listener->out) != bytes || fflush(listener->out) != 0)
@@ -100,6 +105,7 @@ static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
     return listener->failed != 0;
 }
 
+/* What was not given has its default here, so that what was given beside --greedy can be refused. */
 static void fill_sampling(const struct run_options *chosen, struct accel_sampling *sampling)
 {
     accel_sampling_init(sampling);
@@ -107,10 +113,10 @@ static void fill_sampling(const struct run_options *chosen, struct accel_samplin
     sampling->repetition_penalty = (float)chosen->penalty;
     if (chosen->greedy)
         return;
-    sampling->temperature = (float)chosen->temperature;
-    sampling->top_k = (uint32_t)chosen->top_k;
-    sampling->top_p = (float)chosen->top_p;
-    sampling->min_p = (float)chosen->min_p;
+    sampling->temperature = chosen->temperature < 0 ? 0.8f : (float)chosen->temperature;
+    sampling->top_k = chosen->top_k == UINT64_MAX ? 40 : (uint32_t)chosen->top_k;
+    sampling->top_p = chosen->top_p < 0 ? 0.95f : (float)chosen->top_p;
+    sampling->min_p = chosen->min_p < 0 ? 0.0f : (float)chosen->min_p;
 }
 
 static double rate(uint64_t count, uint64_t nanoseconds)
@@ -221,10 +227,12 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
     const char *stop = interrupted ? "interrupted" : stop_name(result->stop);
     int code = interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 
-    if (!chosen->common.json)
+    if (!chosen->common.json && (listener->wrote || error->code == ACCEL_OK))
         fprintf(listener->out, "\n");
     if (listener->failed || fflush(listener->out) != 0)
         return EXIT_FAILED;
+    if (error->code == ACCEL_E_LIMIT && !listener->wrote)
+        return say(chosen->common.json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
     if (error->code != ACCEL_OK && !interrupted)
         return say_error(chosen->common.json, error);
     if (chosen->common.json) {
@@ -281,6 +289,7 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     struct accel_token_list prompt = {0};
     struct accel_error error = {0};
     struct progress progress;
+    uint32_t prompt_is_wrong = 0;
     int32_t status;
     int code;
 
@@ -288,11 +297,17 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     status = accel_session_load(opened->session, &error);
     if (status == ACCEL_OK)
         status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
-    if (status == ACCEL_OK)
+    if (status == ACCEL_OK) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
+        prompt_is_wrong = status == ACCEL_E_INVALID;
+    }
     progress_end(&progress);
-    code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt) : say_error(chosen->common.json, &error);
+    if (prompt_is_wrong)
+        code = say(chosen->common.json, EXIT_USAGE, accel_error_name(status), error.text, error.remedy);
+    else
+        code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt)
+                                  : say_error(chosen->common.json, &error);
     accel_token_list_free(&prompt);
     accel_tokenizer_free(tokenizer);
     return code;
@@ -300,20 +315,33 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct run_options chosen = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .penalty = 1.0};
+    struct run_options chosen = {.temperature = -1, .top_k = UINT64_MAX, .top_p = -1, .min_p = -1, .penalty = 1.0};
     struct opened opened = {0};
+    struct accel_error error = {0};
+    char *text = NULL;
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code >= 0)
         return code;
-    if (chosen.prompt.chat && chosen.prompt.text == NULL)
+    if (chosen.prompt_file != NULL && chosen.prompt.text != NULL)
+        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --prompt or --prompt-file, not both", NULL);
+    if (chosen.prompt.chat && chosen.prompt.text == NULL && chosen.prompt_file == NULL)
         return say(chosen.common.json, EXIT_USAGE, "usage", "run: --chat wants a --prompt", NULL);
     if (chosen.prompt.system != NULL && !chosen.prompt.chat)
         return say(chosen.common.json, EXIT_USAGE, "usage", "run: --system is part of a --chat", NULL);
+    if (chosen.greedy &&
+        (chosen.temperature > 0 || chosen.top_k != UINT64_MAX || chosen.top_p >= 0 || chosen.min_p >= 0))
+        return say(chosen.common.json, EXIT_USAGE, "usage",
+                   "run: --greedy draws nothing: leave it out, or --temperature, --top-k, --top-p and --min-p", NULL);
+    if (chosen.prompt_file != NULL && read_prompt(chosen.prompt_file, &text, &error) != ACCEL_OK)
+        return say_error(chosen.common.json, &error);
+    if (text != NULL)
+        chosen.prompt.text = text;
     code = open_model(&chosen.common, arguments[0], NULL, 0, 0, 1, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
     close_model(&opened);
+    free(text);
     return code;
 }
 

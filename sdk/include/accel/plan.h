@@ -28,7 +28,7 @@ struct accel_device;
 struct accel_given {
     const char *key;
     const char *value;
-    const char *origin; /**< "command line --set kv.type=f16"; never NULL */
+    const char *origin; /**< "command line --set kv.type.k=f16"; never NULL */
 };
 
 /** What to plan. Open. */
@@ -70,7 +70,7 @@ ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_d
 struct accel_plan_setting {
     uint32_t size;
     uint32_t origin;     /**< ACCEL_ORIGIN_... */
-    const char *key;     /**< "kv.type" */
+    const char *key;     /**< "kv.type.k" */
     const char *value;   /**< as text, units applied: "f16", "2048", "true" */
     const char *unit;    /**< "tok", "bytes", "ms" or empty */
     const char *place;   /**< "profiles/cpu.yaml:12" or the words of the caller */
@@ -86,6 +86,12 @@ ACCEL_API const struct accel_plan_setting *accel_plan_setting_get(const struct a
 /** The setting called `key`, or NULL. */
 ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan *plan,
                                                                    const char *key) ACCEL_NOEXCEPT;
+/** Writes down what a setting came to for this model, where the profiles leave that open or ask for more than the model
+ *  has: the record shows `value`, `place` (the file and its field) and `because`, and the old value as a loser. What
+ * the caller has given must not be settled otherwise: refuse that instead. accel_plan_setting_number still answers the
+ *  profiles' number. */
+ACCEL_API int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
+                                    const char *because, struct accel_error *error) ACCEL_NOEXCEPT;
 /** A setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. */
 ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
                                             struct accel_error *error) ACCEL_NOEXCEPT;

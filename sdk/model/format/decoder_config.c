@@ -326,7 +326,8 @@ static int32_t check_heads(const struct config_reader *reader)
     return ACCEL_OK;
 }
 
-/* Every layer must have tensors. Nothing is said where the family names its layers otherwise. */
+/* Every layer must have tensors, and no further one: a model that is cut short writes nonsense. Nothing is said where
+ * the family names its layers otherwise. */
 static int32_t check_layers(const struct config_reader *reader)
 {
     const struct presence *presence = presence_of(reader);
@@ -348,6 +349,11 @@ static int32_t check_layers(const struct config_reader *reader)
                 reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "num_hidden_layers", "block_count"),
                 "the model is said to have %u layers, no tensor begins with %s", reader->config->layers, prefix);
     }
+    snprintf(prefix, sizeof(prefix), "%s%u.", presence->layer, reader->config->layers);
+    if (accel_model_file_has_prefix(reader->file, prefix))
+        return model_fault(
+            reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "num_hidden_layers", "block_count"),
+            "the model is said to have %u layers, but tensors begin with %s", reader->config->layers, prefix);
     return ACCEL_OK;
 }
 

@@ -89,6 +89,8 @@ static int32_t write_token(struct writer *w, const float *logits, int32_t *out_i
                                 0, w->result->tokens, w->scratch, out_id, error);
 
     *out_done = 1;
+    if (code == ACCEL_E_INVALID)
+        accel_error_remedy(error, "weights of %s may be damaged", accel_model_file_path(w->session->model->file));
     if (code != ACCEL_OK)
         return code;
     if (w->first == 0)

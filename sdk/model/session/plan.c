@@ -84,12 +84,34 @@ static uint64_t longest_context(const struct accel_model *model)
     return reach >= INT32_MAX ? INT32_MAX : (uint64_t)reach;
 }
 
+/* The context in force: what the profiles say, as far as the model goes. A caller who asked for more is told so; the
+ * plan shows what it came to. */
+static int32_t settle_context(struct accel_session *session, int64_t asked, struct accel_error *error)
+{
+    const struct accel_model *model = session->model;
+    const struct accel_plan_setting *setting = accel_plan_setting_find(session->plan, "context");
+    uint64_t longest = longest_context(model);
+    char value[24];
+
+    session->options.slots = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
+    if (asked > 0 && (uint64_t)asked <= longest)
+        return ACCEL_OK;
+    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN) {
+        accel_error_set(error, ACCEL_E_INVALID, "%s: %s was made for %" PRIu64 " tokens at most", setting->place,
+                        accel_model_file_path(model->file), longest);
+        accel_error_remedy(error, "--set context=%" PRIu64 "tok, or auto", longest);
+        return ACCEL_E_INVALID;
+    }
+    snprintf(value, sizeof value, "%" PRIu64, session->options.slots);
+    return accel_plan_settle(session->plan, "context", value, accel_model_file_path(model->file),
+                             "what the model was made for", error);
+}
+
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error)
 {
     struct step_options *options = &session->options;
     const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
     const struct accel_plan_setting *load = accel_plan_setting_find(session->plan, "weights.load");
-    uint64_t longest = session->model->facts.context;
     int64_t context = 0, batch = 0;
     int32_t code = number_or_auto(session->plan, "context", &context, error);
 
@@ -101,7 +123,9 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         code = cache_type(session->plan, "kv.type.v", &options->v_type, error);
     if (code != ACCEL_OK)
         return code;
-    options->slots = context <= 0 ? longest : smaller((uint64_t)context, longest_context(session->model));
+    code = settle_context(session, context, error);
+    if (code != ACCEL_OK)
+        return code;
     options->batch = smaller(batch <= 0 ? 1 : (uint64_t)batch, options->slots);
     options->outputs = smaller(outputs == 0 ? 1 : outputs, options->batch);
     options->stages = stages;

@@ -6,6 +6,8 @@
 
 enum { PROCESSORS = 1024 };
 
+#define MIB 1048576.0
+
 static int32_t make_queue(struct accel_session *session, struct accel_error *error)
 {
     struct accel_queue_options options = {.size = sizeof options};
@@ -40,10 +42,9 @@ static int32_t refuse_short(const struct accel_session *session, struct accel_er
         error->asked = fit.needed;
         error->free = fit.budget;
     }
-    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %llu bytes, %llu more than the budget of %llu (%s)",
-                    (unsigned long long)fit.needed, (unsigned long long)fit.short_by, (unsigned long long)fit.budget,
-                    fit.budget_origin);
-    accel_error_remedy(error, "a shorter context (--set context), or a smaller type of the caches (--set kv.type.k)");
+    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %.1f MiB, %.1f MiB more than the budget of %.1f MiB (%s)",
+                    (double)fit.needed / MIB, (double)fit.short_by / MIB, (double)fit.budget / MIB, fit.budget_origin);
+    accel_error_remedy(error, "a shorter context or a smaller batch, or a model with fewer bits in a weight");
     return ACCEL_E_MEMORY;
 }
 

@@ -90,7 +90,7 @@ static int32_t check_feed(struct accel_session *session, const int32_t *ids, uin
     if (count == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no tokens to feed");
     if (count > session->options.slots - session->length) {
-        accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu",
+        accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
                         (unsigned long long)count, (unsigned long long)session->options.slots,
                         (unsigned long long)session->length);
         accel_error_remedy(error, "a longer context (--set context), or a shorter text");
