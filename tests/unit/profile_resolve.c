@@ -255,7 +255,7 @@ static void test_installed(void **state)
     static const struct {
         const char *kind, *flag, *rank;
     } ranks[] = {
-        {"cpu", "device.display", "100"}, {"gpu", "device.display", "300"}, {"npu", "device.display", "200"},
+        {"cpu", "device.display", "90"},  {"gpu", "device.display", "300"}, {"npu", "device.display", "200"},
         {"gpu", "device.software", "10"}, {"gpu", "device.remote", "50"},   {"gpu", "device.target", "0"},
     };
     struct folder *f = *state;
