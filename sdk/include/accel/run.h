@@ -11,7 +11,8 @@
  * Every function that makes an object sets its last out-parameter to NULL first and leaves it so when it fails; what it
  * has made until then is freed. Errors that all of them share: ACCEL_E_INVALID (an argument breaks a rule that is
  * written here), ACCEL_E_UNSUPPORTED (an open struct sets a member that this minor does not know), ACCEL_E_FORKED (the
- * context is a parent process's), ACCEL_E_MEMORY (the machine or the context's budget), and whatever the driver answers.
+ * context is a parent process's), ACCEL_E_MEMORY (the machine or the context's budget), and whatever the driver
+ * answers.
  */
 #ifndef ACCEL_RUN_H
 #define ACCEL_RUN_H
@@ -70,8 +71,8 @@ ACCEL_API void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
 ACCEL_API void *accel_buffer_address(struct accel_buffer *buffer) ACCEL_NOEXCEPT;
 
 /** A state of `slots` slots (at least 1), filled with zeros. Each of its parts (at least 1) has one row of elements for
- *  each slot; a row is a whole number of blocks of its type, and the type has one plane. ACCEL_E_LIMIT: the bytes do not
- *  fit 64 bits. */
+ *  each slot; a row is a whole number of blocks of its type, and the type has one plane. ACCEL_E_LIMIT: the bytes do
+ * not fit 64 bits. */
 ACCEL_API int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts,
                                      uint32_t part_count, uint64_t slots, struct accel_state **out_state,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
