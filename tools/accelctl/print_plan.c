@@ -11,7 +11,7 @@
 /* Columns where the words of the head, and what is said of settings and memory, begin. */
 enum { HEAD = 11, DETAIL = 34 };
 
-const char *origin_name(uint32_t origin)
+static const char *origin_name(uint32_t origin)
 {
     static const char *const names[] = {"?",       "measured", "estimated", "claimed",
                                         "profile", "file",     "given",     "built in"};

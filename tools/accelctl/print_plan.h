@@ -12,7 +12,4 @@ json_t *plan_json(const struct opened *opened);
 /* Nodes that run in another way than natively. */
 uint32_t count_fallbacks(const struct accel_plan *plan);
 
-/* The name of an origin: "profile". */
-const char *origin_name(uint32_t origin);
-
 #endif

@@ -106,7 +106,8 @@ int print_json(json_t *document, const char *schema)
     return code != 0 || putchar('\n') == EOF ? EXIT_FAILED : EXIT_DONE;
 }
 
-uint32_t output_width(void)
+/* Columns of the standard output: of the terminal, else 100. */
+static uint32_t output_width(void)
 {
     struct winsize size = {0};
 

@@ -23,9 +23,6 @@ int say_session_error(uint32_t json, const struct accel_error *error);
 /* Prints a document with its schema name and frees it; answers an exit code. */
 int print_json(json_t *document, const char *schema);
 
-/* Columns of the standard output: of the terminal, else 100. */
-uint32_t output_width(void);
-
 /* Prints text and a new line, wrapped at blanks to the output's width. `column` have been printed already on this
  * line; the next lines are indented by `indent`. */
 void print_wrapped(uint32_t column, uint32_t indent, const char *text);
