@@ -28,11 +28,12 @@ static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
                                  scratch->alignment, &scratch->address, error);
     code = device->handle->table->buffer_create(device->handle, scratch->bytes, 0, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
-    if (code == ACCEL_OK)
-        code = accel_take_buffer(handle, device->driver, error);
-    if (code == ACCEL_OK)
+    if (code != ACCEL_OK)
+        return code;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
         scratch->handle = handle;
-    return code;
+    return accel_take_buffer(handle, device->driver, error);
 }
 
 int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t alignment,
