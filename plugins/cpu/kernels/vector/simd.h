@@ -3,8 +3,8 @@
  * The instructions of the 512-bit level: the processor's own, or, under SIMD_EMULATE, SIMDe's stand-ins, so that the
  * same kernels are tested on machines without them. What SIMDe 0.7.4 and 0.8 lack is written below.
  */
-#ifndef CPU_AVX512_SIMD_H
-#define CPU_AVX512_SIMD_H
+#ifndef CPU_VECTOR_SIMD_H
+#define CPU_VECTOR_SIMD_H
 
 #ifndef SIMD_EMULATE
 #include <immintrin.h>
