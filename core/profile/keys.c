@@ -11,8 +11,8 @@
 #define LONGEST_NAME 64u
 
 static const struct accel_key keys[] = {
-#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, help)                                              \
-    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, help},
+#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, carried, help)                                     \
+    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, ACCEL_KEY_BY_##carried, help},
 #include "core/profile/keys.def"
 #undef ACCEL_KEY
 };
@@ -35,6 +35,8 @@ static const struct unit {
     {"MiB", "bytes", INT64_C(1) << 20},
     {"GiB", "bytes", INT64_C(1) << 30},
     {"TiB", "bytes", INT64_C(1) << 40},
+    {"MB", "bytes", INT64_C(1000000)},
+    {"GB", "bytes", INT64_C(1000000000)},
     {"tok", "tok", 1},
     {"ms", "ms", 1},
     {"s", "ms", 1000},
@@ -213,6 +215,30 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
     return true;
 }
 
+/* "8x16", "256x1x1": one to three sizes. */
+static bool parse_extent(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
+                         size_t bytes)
+{
+    const char *at = text;
+    uint32_t sizes = 0;
+    do {
+        int64_t size = 0;
+        const char *begin = at += sizes != 0;
+        for (; *at >= '0' && *at <= '9' && size <= key->highest; at++)
+            size = size * 10 + (*at - '0');
+        if (at == begin || size < key->lowest || size > key->highest)
+            break;
+        sizes++;
+    } while (*at == 'x' && sizes < 3);
+    if (*at != '\0' || sizes == 0) {
+        snprintf(why, bytes, "\"%.60s\" is not one to three sizes of %" PRId64 " to %" PRId64 ", as 8x16", text,
+                 key->lowest, key->highest);
+        return false;
+    }
+    *out = (struct accel_key_value){text, 0, false};
+    return true;
+}
+
 bool accel_key_parse(const struct accel_key *key, const char *text, struct accel_key_value *out_value, char *why,
                      size_t why_bytes)
 {
@@ -232,6 +258,8 @@ bool accel_key_parse(const struct accel_key *key, const char *text, struct accel
         }
         if (key->type == ACCEL_KEY_CHOICE)
             return refuse_word(key, text, why, why_bytes);
+        if (key->type == ACCEL_KEY_EXTENT)
+            return parse_extent(key, text, out_value, why, why_bytes);
         return parse_number(key, text, out_value, why, why_bytes);
     }
 }

@@ -14,7 +14,15 @@ enum accel_key_type {
     ACCEL_KEY_DURATION,
     ACCEL_KEY_FLAG,
     ACCEL_KEY_CHOICE,
-    ACCEL_KEY_TEXT, /* options of a driver only */
+    ACCEL_KEY_EXTENT,
+    ACCEL_KEY_TEXT,
+};
+
+/** Who acts on a setting. */
+enum accel_key_carried {
+    ACCEL_KEY_BY_RUN,    /**< a run of this version */
+    ACCEL_KEY_BY_PLAN,   /**< plans alone: a run that would need another value than the default is refused */
+    ACCEL_KEY_BY_DRIVER, /**< drivers that know it */
 };
 
 /** One setting: a row of keys.def. */
@@ -26,6 +34,7 @@ struct accel_key {
     int64_t highest;
     const char *words;
     const char *preset;
+    enum accel_key_carried carried;
     const char *help;
 };
 

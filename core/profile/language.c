@@ -58,7 +58,7 @@ static const struct accel_key *option_key(const struct loader *loader, const cha
         return NULL;
     key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
     if (key)
-        *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ""};
+        *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
     return key;
 }
 

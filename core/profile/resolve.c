@@ -78,7 +78,7 @@ static const struct accel_key *copy_option(struct resolver *r, const char *name)
     char *copy = accel_arena_strdup(&r->settings->arena, name);
     if (key == NULL || copy == NULL)
         return NULL;
-    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ""};
+    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
     return key;
 }
 
