@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/profile/members.h"
 
 #define DEEPEST_INHERITANCE 8u
 
@@ -35,16 +36,7 @@ static int32_t refuse(const struct loader *loader, const struct accel_yaml_node 
 
 static const char *place_of(const struct loader *loader, const struct accel_yaml_node *node)
 {
-    char line[16];
-    size_t length = strlen(loader->path);
-    char *place;
-    int digits = snprintf(line, sizeof(line), ":%u", node->line);
-    place = accel_arena_alloc(&loader->file->arena, length + (size_t)digits + 1, 1);
-    if (place) {
-        memcpy(place, loader->path, length);
-        memcpy(place + length, line, (size_t)digits + 1);
-    }
-    return place;
+    return accel_members_place(loader->path, node, &loader->file->arena);
 }
 
 /* ---- settings ---- */
@@ -102,52 +94,10 @@ static int32_t add_statement(struct loader *loader, const struct accel_yaml_node
     return ACCEL_OK;
 }
 
-/* ---- mappings of known names ---- */
-
-/** The value of one of the names that a mapping may have. */
-struct member {
-    const char *name;
-    bool required;
-    enum accel_yaml_kind kind; /* wanted; conditions and lists of names check theirs themselves */
-    bool any_kind;
-    const struct accel_yaml_node *value; /* filled, NULL where absent */
-};
-
-static int32_t take_member(const struct loader *loader, const struct accel_yaml_node *key, struct member *members,
-                           uint32_t count)
+static int32_t take_members(const struct loader *loader, const struct accel_yaml_node *mapping,
+                            struct accel_member *members, uint32_t count)
 {
-    const char *names[8], *near;
-    for (uint32_t i = 0; i < count; i++) {
-        names[i] = members[i].name;
-        if (strcmp(key->text, members[i].name) != 0)
-            continue;
-        if (!members[i].any_kind && key->value->kind != members[i].kind)
-            return accel_yaml_refuse(loader->path, key->value, loader->error, ACCEL_E_CORRUPT, "\"%s\" wants %s",
-                                     key->text,
-                                     members[i].kind == ACCEL_YAML_TEXT      ? "plain text"
-                                     : members[i].kind == ACCEL_YAML_MAPPING ? "a mapping"
-                                                                             : "a list");
-        members[i].value = key->value;
-        return ACCEL_OK;
-    }
-    near = accel_suggest(key->text, names, count);
-    return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT, "\"%.80s\" is unknown here%s%s%s",
-                             key->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-}
-
-static int32_t take_members(const struct loader *loader, const struct accel_yaml_node *mapping, struct member *members,
-                            uint32_t count)
-{
-    int32_t code = ACCEL_OK;
-    if (mapping->kind != ACCEL_YAML_MAPPING)
-        return refuse(loader, mapping, "a mapping belongs here");
-    for (const struct accel_yaml_node *key = mapping->first; key && code == ACCEL_OK; key = key->next)
-        code = take_member(loader, key, members, count);
-    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
-        if (members[i].required && members[i].value == NULL)
-            code = accel_yaml_refuse(loader->path, mapping, loader->error, ACCEL_E_CORRUPT, "\"%s\" is missing",
-                                     members[i].name);
-    return code;
+    return accel_members_take(loader->path, mapping, members, count, loader->error);
 }
 
 /* ---- the sections ---- */
@@ -155,8 +105,8 @@ static int32_t take_members(const struct loader *loader, const struct accel_yaml
 /* "key: value", or "key: {value: ..., because: ...}". */
 static int32_t read_default(struct loader *loader, const struct accel_yaml_node *key)
 {
-    struct member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
-                               {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+    struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
+                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
     int32_t code;
     if (key->value->kind == ACCEL_YAML_TEXT)
         return add_statement(loader, key, key->value, NULL, "");
@@ -166,9 +116,9 @@ static int32_t read_default(struct loader *loader, const struct accel_yaml_node 
 
 static int32_t read_rule(struct loader *loader, const struct accel_yaml_node *rule)
 {
-    struct member members[] = {{"when", false, ACCEL_YAML_TEXT, true, NULL},
-                               {"set", true, ACCEL_YAML_MAPPING, false, NULL},
-                               {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+    struct accel_member members[] = {{"when", false, ACCEL_YAML_TEXT, true, NULL},
+                                     {"set", true, ACCEL_YAML_MAPPING, false, NULL},
+                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
     const struct accel_condition *conditions = NULL;
     int32_t code = take_members(loader, rule, members, 3);
     if (code == ACCEL_OK && members[0].value)
@@ -235,7 +185,7 @@ static int32_t read_parents(struct loader *loader, const struct accel_yaml_node 
 
 static int32_t read_root(struct loader *loader, const struct accel_yaml_node *root)
 {
-    struct member members[] = {
+    struct accel_member members[] = {
         {"accel-profile", true, ACCEL_YAML_TEXT, false, NULL}, {"about", false, ACCEL_YAML_TEXT, false, NULL},
         {"inherits", false, ACCEL_YAML_TEXT, true, NULL},      {"match", false, ACCEL_YAML_TEXT, true, NULL},
         {"defaults", false, ACCEL_YAML_MAPPING, false, NULL},  {"rules", false, ACCEL_YAML_SEQUENCE, false, NULL},

@@ -5,6 +5,7 @@ libaccel_core_la_SOURCES += \
 	%D%/facts.def %D%/keys.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
+	%D%/members.c %D%/members.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/resolve.c \
 	%D%/yaml.c %D%/yaml.h

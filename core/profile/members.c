@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/members.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/profile/keys.h"
+
+static const char *kind_words(enum accel_yaml_kind kind)
+{
+    return kind == ACCEL_YAML_TEXT ? "plain text" : kind == ACCEL_YAML_MAPPING ? "a mapping" : "a list";
+}
+
+static int32_t take(const char *path, const struct accel_yaml_node *key, struct accel_member *members, uint32_t count,
+                    struct accel_error *error)
+{
+    const char *names[ACCEL_MEMBERS_MAX], *near;
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (known < ACCEL_MEMBERS_MAX)
+            names[known++] = members[i].name;
+        if (strcmp(key->text, members[i].name) != 0)
+            continue;
+        if (!members[i].any_kind && key->value->kind != members[i].kind)
+            return accel_yaml_refuse(path, key->value, error, ACCEL_E_CORRUPT, "\"%s\" wants %s", key->text,
+                                     kind_words(members[i].kind));
+        members[i].value = key->value;
+        return ACCEL_OK;
+    }
+    near = accel_suggest(key->text, names, known);
+    return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" is unknown here%s%s%s", key->text,
+                             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
+                           uint32_t count, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    if (mapping->kind != ACCEL_YAML_MAPPING)
+        return accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "a mapping belongs here");
+    for (const struct accel_yaml_node *key = mapping->first; key && code == ACCEL_OK; key = key->next)
+        code = take(path, key, members, count, error);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
+        if (members[i].required && members[i].value == NULL)
+            code = accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "\"%s\" is missing", members[i].name);
+    return code;
+}
+
+const char *accel_members_place(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena)
+{
+    char line[16];
+    size_t length = strlen(path);
+    int digits = snprintf(line, sizeof(line), ":%u", node->line);
+    char *place = accel_arena_alloc(arena, length + (size_t)digits + 1, 1);
+    if (place) {
+        memcpy(place, path, length);
+        memcpy(place + length, line, (size_t)digits + 1);
+    }
+    return place;
+}

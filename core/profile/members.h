@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Mappings whose names are known: every reader of a YAML tree takes them the same way, so that an unknown name, a
+ * missing one, and one of the wrong kind give the same words everywhere.
+ */
+#ifndef ACCEL_CORE_PROFILE_MEMBERS_H
+#define ACCEL_CORE_PROFILE_MEMBERS_H
+
+#include <accel/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/profile/yaml.h"
+
+/** Names that one mapping may have at most. */
+#define ACCEL_MEMBERS_MAX 24u
+
+/** The value of one of the names that a mapping may have. */
+struct accel_member {
+    const char *name;
+    bool required;
+    enum accel_yaml_kind kind;           /**< wanted */
+    bool any_kind;                       /**< the caller checks the kind: conditions, lists that may be one name */
+    const struct accel_yaml_node *value; /**< filled, NULL where absent */
+};
+
+/** Fills `value` of `members`; refuses an unknown name (with a suggestion), a wrong kind, and one that is missing. */
+int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
+                           uint32_t count, struct accel_error *error);
+
+/** "PATH:LINE" of a node in `arena`; NULL without memory. */
+const char *accel_members_place(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena);
+
+#endif
