@@ -62,27 +62,40 @@ static void pass_log(void *user, uint32_t level, const char *room, const char *t
     context->options.log(context->options.log_data, level, line);
 }
 
-static bool copy_option(const char **text)
+/* The strings of the options, in no order; each is owned. */
+static const char **text_option(struct accel_context_options *options, uint32_t index)
 {
-    if (*text == NULL)
-        return true;
-    *text = strdup(*text);
-    return *text != NULL;
+    const char **const texts[] = {&options->driver_path, &options->profile_path, &options->cache_path,
+                                  &options->host_path};
+    return index < sizeof(texts) / sizeof(texts[0]) ? texts[index] : NULL;
 }
 
 static void release(struct accel_context *context)
 {
-    free((void *)(uintptr_t)context->options.driver_path);
-    free((void *)(uintptr_t)context->options.profile_path);
-    free((void *)(uintptr_t)context->options.cache_path);
+    const char **text;
+    for (uint32_t i = 0; (text = text_option(&context->options, i)) != NULL; i++)
+        free((void *)(uintptr_t)*text);
     accel_fork_guard_close(&context->fork);
     free(context);
+}
+
+/* Every text is a copy or NULL whatever happens, so that all of them can be freed. */
+static int32_t copy_texts(struct accel_context_options *options, struct accel_error *error)
+{
+    const char **text;
+    bool failed = false;
+    for (uint32_t i = 0; (text = text_option(options, i)) != NULL; i++) {
+        if (*text == NULL)
+            continue;
+        *text = strdup(*text);
+        failed |= *text == NULL;
+    }
+    return failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context") : ACCEL_OK;
 }
 
 static int32_t take_options(struct accel_context *context, const struct accel_context_options *given,
                             struct accel_error *error)
 {
-    struct accel_context_options *options = &context->options;
     struct accel_context_options copy;
     int32_t code;
     if (given == NULL)
@@ -94,16 +107,8 @@ static int32_t take_options(struct accel_context *context, const struct accel_co
     if ((copy.flags & ~KNOWN_FLAGS) != 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_context_options.flags 0x%x has unknown bits",
                                copy.flags);
-    *options = copy;
-    /* All three are copied or NULL before anything is freed. */
-    if (!copy_option(&options->driver_path))
-        options->profile_path = NULL;
-    if (!copy_option(&options->profile_path))
-        options->cache_path = NULL;
-    if (!copy_option(&options->cache_path) || (copy.driver_path != NULL && options->driver_path == NULL) ||
-        (copy.profile_path != NULL && options->profile_path == NULL))
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context");
-    return ACCEL_OK;
+    context->options = copy;
+    return copy_texts(&context->options, error);
 }
 
 int32_t accel_context_create(const struct accel_context_options *options, struct accel_context **out_context,
@@ -228,6 +233,9 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
     int32_t code = check_alone(context, error);
     if (code != ACCEL_OK)
         return code;
+    if (context->options.host_path != NULL)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: this build replays no snapshot",
+                               context->options.host_path);
     forget(context);
     code = accel_rank_begin(context, error);
     if (code == ACCEL_OK)

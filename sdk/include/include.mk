@@ -5,6 +5,7 @@ accelinclude_HEADERS += \
 	%D%/accel/accel.h \
 	%D%/accel/builder.h \
 	%D%/accel/context.h \
+	%D%/accel/doctor.h \
 	%D%/accel/driver.h \
 	%D%/accel/driver_module.h \
 	%D%/accel/driver_queue.h \
@@ -14,5 +15,6 @@ accelinclude_HEADERS += \
 	%D%/accel/ops.h \
 	%D%/accel/plan.h \
 	%D%/accel/run.h \
+	%D%/accel/snapshot.h \
 	%D%/accel/types.h
 EXTRA_DIST += %D%/accel/README.md

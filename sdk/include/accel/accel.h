@@ -9,7 +9,9 @@
 
 #include <accel/builder.h>
 #include <accel/context.h>
+#include <accel/doctor.h>
 #include <accel/plan.h>
 #include <accel/run.h>
+#include <accel/snapshot.h>
 
 #endif

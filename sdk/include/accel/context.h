@@ -41,6 +41,7 @@ struct accel_context_options {
     const char *profile_path;    /**< folder of the profiles; NULL: ACCEL_PROFILE_PATH, else the installed ones */
     const char *cache_path;      /**< folder for results of probes; NULL: $XDG_CACHE_HOME/accel */
     uint64_t memory_budget;      /**< most bytes of host memory that the core and its drivers take; 0: no limit */
+    const char *host_path;       /**< snapshot to replay instead of looking at this machine; NULL: this machine */
 };
 
 /** Makes a context. It has looked at nothing yet. `options` may be NULL. */
