@@ -26,7 +26,8 @@ accelctl_sources = \
 	%D%/verb_run.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \
-	%D%/verbs.c
+	%D%/verbs.c \
+	%D%/verbs.def
 accelctl_SOURCES = %D%/main.c $(accelctl_sources)
 accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)

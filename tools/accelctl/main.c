@@ -23,7 +23,7 @@ static void print_help(void)
                   "accelctl: discovers every accelerator of a machine, decides and explains how a model should run on "
                   "it, and runs it.");
     printf("\nUsage: accelctl VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n");
-    for (uint32_t i = 0; i < VERBS; i++)
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
         print_wrapped((uint32_t)printf("  %-20s", verbs[i]->name), 22, verbs[i]->summary);
     printf("\naccelctl VERB --help, or accelctl help VERB, tells the options of a verb.\n");
     print_rows("Exit status", exit_rows);
@@ -32,7 +32,7 @@ static void print_help(void)
 
 static const struct verb *find_verb(const char *name)
 {
-    for (uint32_t i = 0; i < VERBS; i++)
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
         if (strcmp(name, verbs[i]->name) == 0)
             return verbs[i];
     return NULL;
@@ -45,7 +45,7 @@ static int refuse_verb(const char *name, char **arguments)
     uint32_t json = 0;
     char text[200];
 
-    for (uint32_t i = 0; i < VERBS; i++) {
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
         uint32_t d = word_distance(name, verbs[i]->name);
 
         if (d < least) {

@@ -66,16 +66,12 @@ int parse_options(const struct verb *verb, int *count, char **arguments, void *t
 /* Prints the help of a verb. */
 void print_verb_help(const struct verb *verb);
 
-/* All verbs, VERBS of them, in the order of --help. */
-enum { VERBS = 6 };
-extern const struct verb *const verbs[VERBS];
+/* All verbs in the order of --help, ended by NULL. */
+extern const struct verb *const verbs[];
 
-extern const struct verb verb_devices;
-extern const struct verb verb_plan;
-extern const struct verb verb_plugins;
-extern const struct verb verb_run;
-extern const struct verb verb_trace;
-extern const struct verb verb_version;
+#define VERB(name) extern const struct verb verb_##name;
+#include "tools/accelctl/verbs.def"
+#undef VERB
 
 /* How many letters have to change from one short word to another; 32 where either is longer than 31. */
 uint32_t word_distance(const char *a, const char *b);

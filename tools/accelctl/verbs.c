@@ -6,8 +6,12 @@
 
 #include <string.h>
 
-const struct verb *const verbs[VERBS] = {&verb_devices, &verb_plugins, &verb_plan,
-                                         &verb_run,     &verb_trace,   &verb_version};
+const struct verb *const verbs[] = {
+#define VERB(name) &verb_##name,
+#include "tools/accelctl/verbs.def"
+#undef VERB
+    NULL,
+};
 
 const struct word_row exit_rows[] = {
     {"0", "done"},
