@@ -16,5 +16,6 @@ accelinclude_HEADERS += \
 	%D%/accel/plan.h \
 	%D%/accel/run.h \
 	%D%/accel/snapshot.h \
+	%D%/accel/tables.h \
 	%D%/accel/types.h
 EXTRA_DIST += %D%/accel/README.md

@@ -13,5 +13,6 @@
 #include <accel/plan.h>
 #include <accel/run.h>
 #include <accel/snapshot.h>
+#include <accel/tables.h>
 
 #endif
