@@ -6,6 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/plan/plan.h"
+#include "core/profile/keys.h"
 
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
 {
@@ -36,9 +37,18 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
             .place = setting->place,
             .because = setting->because,
             .losers = setting->losers,
+            .overruled = setting->overruled,
+            .overruled_count = setting->overruled_count,
         };
     }
     return ACCEL_OK;
+}
+
+/* The unit of a decided value: a number has its setting's, a word has none. */
+static const char *unit_of(const char *key, const char *value)
+{
+    const struct accel_key *row = accel_key_find(key);
+    return row && value && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 
 /* Puts what was decided in the place of "auto" or of a number that cannot be had; the profile's value becomes the first
@@ -47,10 +57,20 @@ static int32_t overrule(struct accel_plan *plan, const char *key, const char *va
                         const char *because, struct accel_error *error)
 {
     struct accel_plan_setting *record = (struct accel_plan_setting *)accel_plan_setting_find(plan, key);
+    struct accel_plan_loser *overruled =
+        accel_arena_array(&plan->arena, record->overruled_count + (size_t)1, sizeof(*overruled));
+    if (overruled == NULL)
+        return accel_plan_no_memory(error);
+    overruled[0] = (struct accel_plan_loser){record->value, record->unit, record->place, record->because};
+    for (uint32_t i = 0; i < record->overruled_count; i++)
+        overruled[i + 1] = record->overruled[i];
+    record->overruled = overruled;
+    record->overruled_count++;
     record->losers =
         accel_plan_text(plan, "%s (%s%s%s)%s%s", record->value, record->place, *record->because ? "; " : "",
                         record->because, *record->losers ? "\n" : "", record->losers);
     record->value = value;
+    record->unit = unit_of(key, value);
     record->place = place;
     record->because = because;
     record->origin = ACCEL_ORIGIN_MEASURED;

@@ -17,6 +17,7 @@
 #define ACCEL_CORE_PROFILE_PROFILE_H
 
 #include <accel/error.h>
+#include <accel/plan.h>
 #include <stdint.h>
 
 struct accel_profile;
@@ -47,6 +48,9 @@ struct accel_profile_setting {
     uint32_t layer;      /**< ACCEL_PROFILE_... */
     uint32_t is_number;  /**< 1: `number` holds the value; 0: the value is a word, "auto" included */
     int64_t number;      /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
+    const struct accel_plan_loser *overruled; /**< the losers as records, the strongest first */
+    uint32_t overruled_count;
+    uint32_t zero;
 };
 
 /** Reads `folder`/base.yaml. The folder is copied. */

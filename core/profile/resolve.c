@@ -253,6 +253,33 @@ static const char *losers_text(struct resolver *r, const struct candidate *loser
     return copy;
 }
 
+static const char *unit_of(const struct slot *slot, const struct accel_key_value *value)
+{
+    if (!value->is_number)
+        return "";
+    return slot->key->type == ACCEL_KEY_DURATION ? "ms" : slot->key->unit;
+}
+
+/* The losers of a slot as records; NULL without memory. */
+static const struct accel_plan_loser *loser_records(struct resolver *r, const struct slot *slot, uint32_t *out_count)
+{
+    const struct candidate *losers = slot->strongest->weaker;
+    struct accel_plan_loser *records;
+    uint32_t count = 0;
+    for (const struct candidate *loser = losers; loser; loser = loser->weaker)
+        count++;
+    *out_count = count;
+    records = accel_arena_array(&r->settings->arena, count + (size_t)1, sizeof(*records));
+    count = 0;
+    for (const struct candidate *loser = losers; loser && records; loser = loser->weaker) {
+        const char *value = value_text(r, &loser->value);
+        if (value == NULL)
+            return NULL;
+        records[count++] = (struct accel_plan_loser){value, unit_of(slot, &loser->value), loser->place, loser->because};
+    }
+    return records;
+}
+
 static int32_t write_settings(struct resolver *r)
 {
     struct accel_settings *settings = r->settings;
@@ -260,19 +287,22 @@ static int32_t write_settings(struct resolver *r)
     settings->settings = out;
     for (const struct slot *slot = r->first; slot && out; slot = slot->next, out++) {
         const struct candidate *winner = slot->strongest;
-        const char *unit = slot->key->type == ACCEL_KEY_DURATION ? "ms" : slot->key->unit;
+        uint32_t losers;
+        const struct accel_plan_loser *overruled = loser_records(r, slot, &losers);
         *out = (struct accel_profile_setting){
             .key = slot->key->name,
             .value = value_text(r, &winner->value),
-            .unit = winner->value.is_number ? unit : "",
+            .unit = unit_of(slot, &winner->value),
             .place = winner->place,
             .because = winner->because,
             .losers = losers_text(r, winner->weaker),
             .layer = winner->layer,
             .is_number = winner->value.is_number,
             .number = winner->value.number,
+            .overruled = overruled,
+            .overruled_count = losers,
         };
-        if (out->value == NULL || out->losers == NULL)
+        if (out->value == NULL || out->losers == NULL || overruled == NULL)
             return no_memory(r);
     }
     return settings->settings ? ACCEL_OK : no_memory(r);

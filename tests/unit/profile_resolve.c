@@ -118,6 +118,12 @@ static void test_layers(void **state)
     assert_non_null(strstr(setting->losers, "4 (first)\n3 (environment ACCEL_CONTEXT)\n2 ("));
     assert_non_null(strstr(setting->losers, "cpu.yaml:3; two)\n1 ("));
     assert_non_null(strstr(setting->losers, "\nauto (built in)"));
+    assert_true(setting->overruled_count >= 5);
+    assert_string_equal(setting->overruled[0].value, "4");
+    assert_string_equal(setting->overruled[0].unit, "tok");
+    assert_string_equal(setting->overruled[0].place, "first");
+    assert_string_equal(setting->overruled[2].because, "two");
+    assert_string_equal(setting->overruled[setting->overruled_count - 1].place, "built in");
 }
 
 static void test_rules(void **state)

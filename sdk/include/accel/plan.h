@@ -66,6 +66,14 @@ ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_d
 #define ACCEL_ORIGIN_GIVEN 6u /**< the caller, the command line or the environment */
 #define ACCEL_ORIGIN_BUILTIN 7u
 
+/** A value that another one has overruled. Closed. */
+struct accel_plan_loser {
+    const char *value;   /**< as text, units applied */
+    const char *unit;    /**< "tok", "bytes", "ms" or empty */
+    const char *place;   /**< as of a setting */
+    const char *because; /**< may be empty */
+};
+
 /** One setting in force. Open. */
 struct accel_plan_setting {
     uint32_t size;
@@ -76,6 +84,9 @@ struct accel_plan_setting {
     const char *place;   /**< "profiles/cpu.yaml:12" or the words of the caller */
     const char *because; /**< the profile's reason, may be empty */
     const char *losers;  /**< one per line: value, place, because, of those that were overruled; may be empty */
+    const struct accel_plan_loser *overruled; /**< the same, `overruled_count` of them, the strongest first */
+    uint32_t overruled_count;
+    uint32_t zero;
 };
 
 /** Number of settings: those of the profiles' table, then options of the driver that were set. */
