@@ -81,35 +81,6 @@ static const struct accel_listed *best_device(const struct accel_context *contex
     return NULL;
 }
 
-/* ---- facts ---- */
-
-/* Facts of the device, of the host, and of the model as the caller knows it. */
-static struct accel_profile_pair *make_facts(struct accel_plan *plan, const struct accel_device_pairs *device,
-                                             const struct accel_plan_request *request, uint32_t *out_count)
-{
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
-    const struct accel_amount *memory = &machine->memory_usable;
-    struct accel_profile_pair *pairs =
-        accel_arena_array(&plan->arena, device->count + (size_t)request->model_count + 2, sizeof(*pairs));
-    uint32_t count = device->count;
-    if (pairs == NULL)
-        return NULL;
-    memcpy(pairs, device->pairs, count * sizeof(*pairs));
-    pairs[count++] = (struct accel_profile_pair){
-        "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin};
-    if (memory->origin)
-        pairs[count++] = (struct accel_profile_pair){"host.memory", accel_plan_text(plan, "%" PRIu64, memory->bytes),
-                                                     memory->origin};
-    for (uint32_t i = 0; i < request->model_count; i++)
-        pairs[count++] =
-            (struct accel_profile_pair){request->model[i].key, request->model[i].value, request->model[i].origin};
-    for (uint32_t i = 0; i < count; i++)
-        if (pairs[i].value == NULL)
-            return NULL;
-    *out_count = count;
-    return pairs;
-}
-
 /* ---- settings ---- */
 
 static int32_t check_given(const struct accel_given *given, uint32_t count, const char *what, struct accel_error *error)
@@ -126,27 +97,28 @@ static int32_t check_given(const struct accel_given *given, uint32_t count, cons
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_profile *profile = accel_context_profile(plan->context);
-    struct accel_profile_pair *facts, *given;
-    struct accel_device_pairs device;
-    uint32_t count;
+    struct accel_profile_pair *given;
+    int32_t code;
     if (profile == NULL) {
         const struct accel_error *why = &plan->context->profile_error;
-        int32_t code = accel_error_set(error, why->code ? why->code : ACCEL_E_NOT_FOUND, "%s",
-                                       why->code ? why->text : "no profiles were found");
+        code = accel_error_set(error, why->code ? why->code : ACCEL_E_NOT_FOUND, "%s",
+                               why->code ? why->text : "no profiles were found");
         accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
         return code;
     }
-    accel_device_pairs_fill(plan->device, &device);
-    facts = make_facts(plan, &device, request, &count);
+    code = accel_plan_make_facts(plan, request, error);
+    if (code != ACCEL_OK)
+        return code;
     given = accel_arena_array(&plan->arena, request->given_count, sizeof(*given));
-    if (facts == NULL || given == NULL)
+    if (given == NULL)
         return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < request->given_count; i++)
         given[i] =
             (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
     accel_settings_free(plan->settings);
     plan->settings = NULL;
-    return accel_profile_resolve(profile, facts, count, given, request->given_count, &plan->settings, error);
+    return accel_profile_resolve(profile, plan->facts, plan->fact_count, given, request->given_count, &plan->settings,
+                                 error);
 }
 
 /* A named device that is not there. No profile may put another one in its place; the environment and the caller may,
@@ -169,8 +141,36 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     return ACCEL_OK;
 }
 
+/* A platform by its name. A device of it that is here is used, unless another one is described by a file; where none is
+ * here, the plan is for what the profiles say of the platform. */
+static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_request *request,
+                               struct accel_error *error)
+{
+    const char *named = request->device ? request->device : request->platform;
+    const struct accel_listed *device = accel_context_find(plan->context, named);
+    int32_t code;
+    plan->platform = accel_plan_text(plan, "%s", request->platform);
+    if (plan->platform == NULL)
+        return accel_plan_no_memory(error);
+    if (device && strcmp(device->info.driver, request->platform) == 0)
+        plan->device = device;
+    else if (device)
+        return accel_error_set(error, ACCEL_E_INVALID, "device %s is of the driver %s, not of the platform %s", named,
+                               device->info.driver, request->platform);
+    else if (request->device)
+        plan->device_profile = accel_plan_text(plan, "%s", request->device);
+    if (plan->context->profile) {
+        code = accel_profile_add(plan->context->profile, request->platform, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return resolve(plan, request, error);
+}
+
 static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
+    if (ACCEL_HAS(request, platform) && request->platform)
+        return choose_platform(plan, request, error);
     plan->device = request->device ? accel_context_find(plan->context, request->device) : best_device(plan->context);
     if (plan->device)
         return resolve(plan, request, error);

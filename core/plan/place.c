@@ -189,10 +189,27 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     return code;
 }
 
+int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error)
+{
+    if (plan->device)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "the plan is for the platform %s, and no device of it is here",
+                    plan->platform);
+    accel_error_remedy(error, "accelctl devices lists those that are");
+    return ACCEL_E_NOT_FOUND;
+}
+
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
-    uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings) - first;
-    struct accel_given *given = accel_arena_array(&plan->arena, count, sizeof(*given));
+    struct accel_given *given;
+    uint32_t first, count;
+    int32_t code = accel_plan_need_device(plan, error);
+    *out_device = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    first = accel_settings_driver_begin(plan->settings);
+    count = accel_settings_count(plan->settings) - first;
+    given = accel_arena_array(&plan->arena, count, sizeof(*given));
     if (given == NULL)
         return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < count; i++) {
@@ -245,6 +262,8 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
     struct accel_device *device = NULL;
     uint8_t **wanted;
     int32_t code = check_work(plan, work, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_need_device(plan, error);
     if (code != ACCEL_OK)
         return code;
     plan->placed = false;

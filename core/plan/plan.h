@@ -23,10 +23,23 @@ struct accel_plan_estimate {
     const char *formula[ACCEL_MEMORY_END];
 };
 
+/** A growing list of records, each at an address that stays. Zeroed: empty. */
+struct accel_plan_rows {
+    void **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 struct accel_plan {
     struct accel_context *context;
-    const struct accel_listed *device;
+    const struct accel_listed *device; /**< NULL: none of the platform is here */
+    const char *platform;              /**< NULL: the driver of the device */
+    const char *device_profile;        /**< file of the folder devices that the request named, or NULL */
     struct accel_arena arena;
+    struct accel_profile_pair *facts; /**< that rules were asked with */
+    uint32_t fact_count;
+    struct accel_given *shown; /**< the same for the public face */
+    const char *model;         /**< what accel_plan_model answers */
     struct accel_settings *settings;
     struct accel_plan_setting *records; /**< one for each of the settings */
     struct accel_thread_plan threads;   /**< count 0: the device borrows none */
@@ -38,12 +51,36 @@ struct accel_plan {
     struct accel_plan_memory memory[ACCEL_MEMORY_END];
     struct accel_plan_fit fit;
     bool placed;
+
+    struct accel_plan_rows parts;  /**< struct accel_plan_part */
+    struct accel_plan_rows layers; /**< struct accel_plan_layer */
+    struct accel_plan_rows notes;  /**< struct accel_plan_note */
+    struct accel_plan_rows speeds; /**< struct accel_plan_speed */
+    struct accel_plan_past past;
 };
+
+/** Adds a copy of a record to a list. False without memory. */
+bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, const void *record, size_t bytes);
+
+/** Adds a note. `key` and `remedy` may be empty. */
+int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
+                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
 
 /** Text in the plan's arena, NULL without memory. */
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) ACCEL_PRINTF(2, 3);
 
 int32_t accel_plan_no_memory(struct accel_error *error);
+
+/** Collects the facts of device, host, request and model. */
+int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
+                              struct accel_error *error);
+
+/** The value of a fact, or NULL where nobody knows it. `out_origin` may be NULL. */
+const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin);
+
+/** A fact as a number; false where it is not known or is none. */
+bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint64_t *out_number,
+                            const char **out_origin);
 
 /** Makes the public records of the resolved settings. */
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error);
@@ -55,6 +92,9 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
 
 struct accel_device;
+
+/** ACCEL_E_NOT_FOUND with a remedy where the plan has no device. */
+int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error);
 
 /** Asks the driver for the answers to all nodes; fills the node records and, for every value of every graph, where the
  *  driver wants a weight: wanted[graph][value] has bits 1 << ACCEL_RESIDENT and so on. */

@@ -99,7 +99,7 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     const struct accel_topology *topology = accel_context_topology(plan->context);
     const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
-    uint32_t most = plan->device->info.facts->limits->threads;
+    uint32_t most = plan->device ? plan->device->info.facts->limits->threads : 0;
     struct accel_thread_policy policy = {0};
     int32_t code;
     /* A device of that kind borrows no crew: one rank, wherever the caller runs. */

@@ -11,11 +11,13 @@ accelinclude_HEADERS += \
 	%D%/accel/driver_queue.h \
 	%D%/accel/error.h \
 	%D%/accel/graph.h \
+	%D%/accel/history.h \
 	%D%/accel/host.h \
 	%D%/accel/ops.h \
 	%D%/accel/plan.h \
 	%D%/accel/run.h \
 	%D%/accel/snapshot.h \
 	%D%/accel/tables.h \
+	%D%/accel/sketch.h \
 	%D%/accel/types.h
 EXTRA_DIST += %D%/accel/README.md

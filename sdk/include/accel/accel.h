@@ -10,6 +10,7 @@
 #include <accel/builder.h>
 #include <accel/context.h>
 #include <accel/doctor.h>
+#include <accel/history.h>
 #include <accel/plan.h>
 #include <accel/run.h>
 #include <accel/snapshot.h>

@@ -3,10 +3,11 @@
  * @file
  * The plan: on which device, with which settings, in how much memory, and where each of these comes from.
  *
- * Making one has two parts, since a model's graphs depend on settings: accel_plan_create chooses the device and
- * resolves the settings from the profiles; accel_plan_place takes the graphs that were built with them, asks the
- * driver, and adds up memory. Nothing is loaded. A plan is used by one thread at a time; its records live as long as
- * it.
+ * Making one has two or three parts, since a model's graphs depend on settings: accel_plan_create chooses the device
+ * and resolves the settings from the profiles; accel_plan_sketch takes the shapes of a model and decides types,
+ * placement and memory by formula, also for a platform that has no device here; accel_plan_place takes the graphs that
+ * were built with the settings, asks the driver, and puts exact memory in the sketch's place. Nothing is loaded. A plan
+ * is used by one thread at a time; its records live as long as it.
  *
  * Every record names its origin: "measured" with what measured it, "estimated" with the formula, "claimed" with the
  * document, "profile" with file:line, "file" with the header field of a model.
@@ -18,6 +19,7 @@
 #include <accel/context.h>
 #include <accel/error.h>
 #include <accel/graph.h>
+#include <accel/sketch.h>
 
 ACCEL_BEGIN_C
 
@@ -40,6 +42,10 @@ struct accel_plan_request {
     const struct accel_given *model; /**< facts of the model: "model.family", "model.layers", ... */
     uint32_t model_count;
     uint32_t zero;
+    /** Plan for this platform: the name of a driver, or of a file of the profiles. NULL: for a device of this machine.
+     *  `device` is then a device of it, or the name of a file of the folder devices; NULL: its best device, and where
+     *  none is here the plan has no device. */
+    const char *platform;
 };
 
 /** Chooses a device and resolves all settings. ACCEL_E_NOT_FOUND: no such device, with the reasons of those refused.
@@ -50,8 +56,22 @@ ACCEL_API int32_t accel_plan_create(struct accel_context *context, const struct 
 /** Frees a plan. NULL is allowed. */
 ACCEL_API void accel_plan_free(struct accel_plan *plan) ACCEL_NOEXCEPT;
 
-/** The device, or NULL where the plan has none. */
+/** The device, or NULL where the plan is for a platform that has none here. */
 ACCEL_API const struct accel_device_info *accel_plan_device(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** The platform: the name of the driver, or what the request named. */
+ACCEL_API const char *accel_plan_platform(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** Number of facts that rules were asked with: of device, host, request and model. */
+ACCEL_API uint32_t accel_plan_fact_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The fact at `index` with its origin, or NULL past the end. */
+ACCEL_API const struct accel_given *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index) ACCEL_NOEXCEPT;
+
+/** The model by what it is, not by its name: "llama, 22 layers x 2048, 1100048384 parameters, 637699456 B"; empty
+ *  where the request has no facts of one. Records of the history carry it. */
+ACCEL_API const char *accel_plan_model(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The settings that decide about memory and speed: "context 2048, batch 256, k f16, v f16, ...". */
+ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 
 /** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). */
 ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
@@ -128,6 +148,114 @@ struct accel_plan_work {
 ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
                                    struct accel_error *error) ACCEL_NOEXCEPT;
 
+/**
+ * Decides the type of every weight, the memory of each class by formula, the placement over devices, and whether it
+ * fits. The sketch is not kept. Types: role.* before the component's type before precision.adaptive before
+ * weights.type before what the file has; weights.least is the floor. ACCEL_E_INVALID: the sketch or the placement
+ * contradicts itself; ACCEL_E_REFUSED: settings contradict each other or what the device can do; ACCEL_E_FALLBACK: what
+ * was asked for cannot be had and the policy denies the next best. Not fitting is no failure. May be repeated.
+ */
+ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
+                                    struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Weights of one component and role that get the same type for the same reason. Open. */
+struct accel_plan_part {
+    uint32_t size;
+    uint32_t count;        /**< weights */
+    const char *component; /**< "language" */
+    const char *role;      /**< "attention.q" */
+    const char *type_name; /**< "q4_g128" */
+    const char *file_type; /**< type in the file, empty where that is not known */
+    uint64_t elements;
+    uint64_t bytes;         /**< scales and zero points too */
+    double bits_per_weight; /**< 8 * bytes / elements */
+    const char *place;      /**< of the setting that decided, or the sketch's origin */
+    const char *because;
+};
+
+/** Number of parts; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_part_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The part at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** Neighbouring layers of one component on one device. Open. Weights of no layer (tables, head) are in a row of their
+ *  own whose first and last are ACCEL_NO_LAYER. */
+struct accel_plan_layer {
+    uint32_t size;
+    uint32_t first;
+    uint32_t last; /**< included */
+    uint32_t zero;
+    const char *component;
+    const char *device; /**< its name, or the platform's where no device is here */
+    uint64_t weight_bytes;
+    uint64_t state_bytes;
+};
+
+/** Number of rows of layers; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_layer_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The row at `index`, in the order in which a step goes through them, or NULL past the end. */
+ACCEL_API const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
+#define ACCEL_NOTE_INFO 1u /**< good to know */
+#define ACCEL_NOTE_WARN 2u /**< something must be done before it runs like this, or is not as asked */
+
+/** Something that a reader of the plan should know. Open. */
+struct accel_plan_note {
+    uint32_t size;
+    uint32_t level;     /**< ACCEL_NOTE_... */
+    const char *key;    /**< the setting, or empty */
+    const char *text;   /**< one line */
+    const char *remedy; /**< may be empty */
+};
+
+/** Number of notes. */
+ACCEL_API uint32_t accel_plan_note_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The note at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** How fast it will be. Open. Rows exist where bytes of a step are known; both ends are 0 where nothing was measured.
+ */
+struct accel_plan_speed {
+    uint32_t size;
+    uint32_t runs;       /**< records of the history behind it */
+    const char *name;    /**< "written" */
+    double lower;        /**< tokens a second; 0: not known */
+    double upper;        /**< 0: not known */
+    uint64_t step_bytes; /**< that a step of one token reads */
+    const char *origin;  /**< "measured: ..." or "estimated: ..." */
+};
+
+/** Number of rows of speed. */
+ACCEL_API uint32_t accel_plan_speed_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The row at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_speed *accel_plan_speed_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
+/** How well past plans for this model on this device foretold memory. Open. */
+struct accel_plan_past {
+    uint32_t size;
+    uint32_t runs;     /**< records behind it; 0: none */
+    uint64_t planned;  /**< of the last run */
+    uint64_t measured; /**< of the last run */
+    double last;       /**< (measured - planned) / planned of the last run */
+    double worst;      /**< the one that is farthest from 0 */
+    const char *origin;
+};
+
+/** Past errors. The caller sets past->size. */
+ACCEL_API int32_t accel_plan_past(const struct accel_plan *plan, struct accel_plan_past *past,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
+/**
+ * Whether a run of this version does all that the settings say. ACCEL_E_UNSUPPORTED names the first setting whose value
+ * a run would not carry out, its value and its place; ACCEL_E_NOT_FOUND: the plan has no device. What came from the
+ * names of other programs' variables is only noted.
+ */
+ACCEL_API int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error) ACCEL_NOEXCEPT;
+
 /** Bytes of one class. Open. */
 struct accel_plan_memory {
     uint32_t size;
@@ -138,7 +266,7 @@ struct accel_plan_memory {
     const char *origin; /**< "estimated: 2 planes x 22 layers x ..." */
 };
 
-/** Number of classes of memory with bytes; 0 before accel_plan_place. */
+/** Number of classes of memory with bytes; 0 before accel_plan_sketch and accel_plan_place. */
 ACCEL_API uint32_t accel_plan_memory_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 /** The row at `index`, or NULL past the end. */
 ACCEL_API const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan,
@@ -150,11 +278,12 @@ struct accel_plan_fit {
     uint32_t fits;     /**< 1 or 0 */
     uint64_t needed;   /**< bytes in all */
     uint64_t budget;   /**< bytes that may be taken */
-    uint64_t short_by; /**< needed - budget, or 0 */
+    uint64_t short_by; /**< needed - budget, or 0; where several devices are planned: of the one that lacks most */
     const char *budget_origin;
 };
 
-/** The verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_place. */
+/** The verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_sketch and
+ *  accel_plan_place. */
 ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The facts of a plan: what rules of profiles may ask for, each with its origin. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/strbuf.h"
+#include "core/plan/plan.h"
+
+/* Devices like this one: of the same driver and name. */
+static uint32_t count_alike(const struct accel_context *context, const struct accel_device_info *like)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < accel_device_count(context); i++) {
+        const struct accel_device_info *info = accel_device_get(context, i);
+        count += info->duplicate_of < 0 && strcmp(info->driver, like->driver) == 0 &&
+                 strcmp(info->facts->name, like->facts->name) == 0;
+    }
+    return count;
+}
+
+static void add(struct accel_plan *plan, const char *key, const char *value, const char *origin)
+{
+    plan->facts[plan->fact_count++] = (struct accel_profile_pair){key, value, origin};
+}
+
+static void add_device(struct accel_plan *plan)
+{
+    const struct accel_device_info *info = &plan->device->info;
+    struct accel_device_pairs device;
+    accel_device_pairs_fill(plan->device, &device);
+    if (plan->platform == NULL)
+        plan->platform = info->driver;
+    for (uint32_t i = 0; i < device.count; i++)
+        add(plan, device.pairs[i].key, accel_plan_text(plan, "%s", device.pairs[i].value), device.pairs[i].origin);
+    add(plan, "device.count", accel_plan_text(plan, "%" PRIu32, count_alike(plan->context, info)), info->name);
+}
+
+static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
+{
+    static const struct {
+        const char *key, *before, *after;
+    } words[] = {
+        {"model.family", "", ""},           {"model.layers", ", ", " layers"},
+        {"model.hidden", " x ", ""},        {"model.parameters", ", ", " parameters"},
+        {"model.weight_bytes", ", ", " B"},
+    };
+    struct accel_strbuf text;
+    accel_strbuf_init(&text, 480);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *value = accel_plan_fact(plan, words[i].key, NULL);
+        if (value)
+            accel_strbuf_printf(&text, "%s%s%s", text.length ? words[i].before : "", value, words[i].after);
+    }
+    plan->model = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    accel_strbuf_free(&text);
+    return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+/* Makes the public records; false where some fact found no memory. */
+static bool show(struct accel_plan *plan)
+{
+    plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
+    for (uint32_t i = 0; plan->shown && i < plan->fact_count; i++) {
+        const struct accel_profile_pair *fact = &plan->facts[i];
+        if (fact->key == NULL || fact->value == NULL || fact->origin == NULL)
+            return false;
+        plan->shown[i] = (struct accel_given){fact->key, fact->value, fact->origin};
+    }
+    return plan->shown != NULL;
+}
+
+int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
+                              struct accel_error *error)
+{
+    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_amount *memory = &machine->memory_usable;
+    plan->fact_count = 0;
+    plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + 24, sizeof(*plan->facts));
+    if (plan->facts == NULL)
+        return accel_plan_no_memory(error);
+    if (plan->device)
+        add_device(plan);
+    add(plan, "platform", plan->platform, plan->device ? plan->device->info.name : "the request names it");
+    if (plan->device_profile)
+        add(plan, "device.profile", plan->device_profile, "the request names it");
+    add(plan, "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin);
+    if (memory->origin)
+        add(plan, "host.memory", accel_plan_text(plan, "%" PRIu64, memory->bytes), memory->origin);
+    for (uint32_t i = 0; i < request->model_count; i++)
+        add(plan, accel_plan_text(plan, "%s", request->model[i].key),
+            accel_plan_text(plan, "%s", request->model[i].value),
+            accel_plan_text(plan, "%s", request->model[i].origin));
+    return show(plan) ? note_model(plan, error) : accel_plan_no_memory(error);
+}
+
+const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin)
+{
+    for (uint32_t i = plan->fact_count; i-- > 0;)
+        if (strcmp(plan->facts[i].key, key) == 0) {
+            if (out_origin)
+                *out_origin = plan->facts[i].origin;
+            return plan->facts[i].value;
+        }
+    return NULL;
+}
+
+bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint64_t *out_number,
+                            const char **out_origin)
+{
+    const char *text = accel_plan_fact(plan, key, out_origin);
+    char *end = NULL;
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    *out_number = strtoull(text, &end, 10);
+    return *end == '\0';
+}
+
+/* ---- the public face ---- */
+
+uint32_t accel_plan_fact_count(const struct accel_plan *plan)
+{
+    return plan ? plan->fact_count : 0;
+}
+
+const struct accel_given *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index)
+{
+    return index < accel_plan_fact_count(plan) ? &plan->shown[index] : NULL;
+}
+
+const char *accel_plan_platform(const struct accel_plan *plan)
+{
+    return plan && plan->platform ? plan->platform : "";
+}
+
+const char *accel_plan_model(const struct accel_plan *plan)
+{
+    return plan && plan->model ? plan->model : "";
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sketch and the history put down: parts, layers, notes, speed and past errors, and the public face of them. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/base/open.h"
+#include "core/base/strbuf.h"
+#include "core/plan/plan.h"
+
+bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, const void *record, size_t bytes)
+{
+    void *copy = accel_arena_alloc(&plan->arena, bytes, sizeof(uint64_t));
+    if (rows->count == rows->capacity) {
+        uint32_t capacity = rows->capacity ? rows->capacity * 2 : 16;
+        void **items = accel_arena_array(&plan->arena, capacity, sizeof(*items));
+        if (items == NULL)
+            return false;
+        if (rows->count)
+            memcpy(items, rows->items, rows->count * sizeof(*items));
+        rows->items = items;
+        rows->capacity = capacity;
+    }
+    if (copy == NULL)
+        return false;
+    memcpy(copy, record, bytes);
+    rows->items[rows->count++] = copy;
+    return true;
+}
+
+int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
+                            struct accel_error *error, const char *format, ...)
+{
+    struct accel_plan_note note = {.size = sizeof(note), .level = level};
+    struct accel_strbuf text;
+    va_list values;
+    accel_strbuf_init(&text, 2048);
+    va_start(values, format);
+    accel_strbuf_vprintf(&text, format, values);
+    va_end(values);
+    note.key = accel_arena_strdup(&plan->arena, key);
+    note.text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    note.remedy = accel_arena_strdup(&plan->arena, remedy);
+    accel_strbuf_free(&text);
+    if (!note.key || !note.text || !note.remedy || !accel_plan_rows_add(plan, &plan->notes, &note, sizeof(note)))
+        return accel_plan_no_memory(error);
+    return ACCEL_OK;
+}
+
+/* ---- the public face ---- */
+
+static const void *row_at(const struct accel_plan_rows *rows, uint32_t index)
+{
+    return index < rows->count ? rows->items[index] : NULL;
+}
+
+uint32_t accel_plan_part_count(const struct accel_plan *plan)
+{
+    return plan ? plan->parts.count : 0;
+}
+
+const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan, uint32_t index)
+{
+    return plan ? row_at(&plan->parts, index) : NULL;
+}
+
+uint32_t accel_plan_layer_count(const struct accel_plan *plan)
+{
+    return plan ? plan->layers.count : 0;
+}
+
+const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *plan, uint32_t index)
+{
+    return plan ? row_at(&plan->layers, index) : NULL;
+}
+
+uint32_t accel_plan_note_count(const struct accel_plan *plan)
+{
+    return plan ? plan->notes.count : 0;
+}
+
+const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan, uint32_t index)
+{
+    return plan ? row_at(&plan->notes, index) : NULL;
+}
+
+uint32_t accel_plan_speed_count(const struct accel_plan *plan)
+{
+    return plan ? plan->speeds.count : 0;
+}
+
+const struct accel_plan_speed *accel_plan_speed_get(const struct accel_plan *plan, uint32_t index)
+{
+    return plan ? row_at(&plan->speeds, index) : NULL;
+}
+
+int32_t accel_plan_past(const struct accel_plan *plan, struct accel_plan_past *past, struct accel_error *error)
+{
+    uint32_t size;
+    if (plan == NULL || past == NULL || past->size < ACCEL_END_OF(struct accel_plan_past, origin) ||
+        past->size > ACCEL_OPEN_LIMIT)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_past wants a plan and a record with its size");
+    size = past->size < sizeof(*past) ? past->size : (uint32_t)sizeof(*past);
+    memcpy(past, &plan->past, size);
+    past->size = size;
+    return ACCEL_OK;
+}
