@@ -8,6 +8,7 @@ libaccel_core_la_SOURCES += \
 	%D%/file.c %D%/file.h \
 	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \
+	%D%/json.c %D%/json.h \
 	%D%/log.c %D%/log.h \
 	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \

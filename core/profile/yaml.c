@@ -14,6 +14,7 @@
 /** What one parse carries along. */
 struct reader {
     yaml_parser_t parser;
+    const struct accel_yaml_limits *limits;
     const char *path;
     struct accel_arena *arena;
     struct accel_error *error;
@@ -41,6 +42,21 @@ int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, 
     va_end(values);
     accel_utf8_one_line(text);
     return accel_error_set(error, code, "%.200s:%u:%u: %s", path, node->line, node->column, text);
+}
+
+/* Parts of YAML that no file of ours has. */
+static int32_t refuse_part(struct reader *reader, const yaml_mark_t *mark, const char *part)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "%s are not part of a %s", part, reader->limits->kind);
+    return refuse_at(reader, mark, ACCEL_E_CORRUPT, text);
+}
+
+static int32_t refuse_scalar(struct reader *reader, const yaml_mark_t *mark)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "text of over %u bytes", reader->limits->scalar);
+    return refuse_at(reader, mark, ACCEL_E_LIMIT, text);
 }
 
 static int32_t refuse_syntax(struct reader *reader)
@@ -71,7 +87,9 @@ static struct accel_yaml_node *new_node(struct reader *reader, enum accel_yaml_k
 static int32_t append(struct reader *reader, struct accel_yaml_node *parent, struct accel_yaml_node *node,
                       const yaml_mark_t *mark)
 {
-    if (++parent->child_count > ACCEL_YAML_CHILDREN)
+    /* Keys are compared with one another, so mappings stay short whatever the kind of file. */
+    uint32_t most = parent->kind == ACCEL_YAML_MAPPING ? ACCEL_YAML_CHILDREN : reader->limits->children;
+    if (++parent->child_count > most)
         return refuse_at(reader, mark, ACCEL_E_LIMIT, "too many entries in one mapping or list");
     if (parent->last)
         parent->last->next = node;
@@ -98,7 +116,7 @@ static int32_t add_key(struct reader *reader, struct accel_yaml_node *mapping, s
 static int32_t place(struct reader *reader, struct accel_yaml_node *node, const yaml_mark_t *mark)
 {
     struct accel_yaml_node *parent, *key;
-    if (++reader->node_count > ACCEL_YAML_NODES)
+    if (++reader->node_count > reader->limits->nodes)
         return refuse_at(reader, mark, ACCEL_E_LIMIT, "the file has too many entries");
     if (reader->depth == 0) {
         reader->root = node;
@@ -137,9 +155,9 @@ static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
     size_t length = event->data.scalar.length;
     struct accel_yaml_node *node;
     if (event->data.scalar.anchor || event->data.scalar.tag)
-        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
-    if (length > ACCEL_YAML_SCALAR)
-        return refuse_at(reader, &event->start_mark, ACCEL_E_LIMIT, "text of over 4096 bytes");
+        return refuse_part(reader, &event->start_mark, "anchors and tags");
+    if (length > reader->limits->scalar)
+        return refuse_scalar(reader, &event->start_mark);
     if (memchr(text, 0, length))
         return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "text with a zero byte");
     node = new_node(reader, ACCEL_YAML_TEXT, &event->start_mark);
@@ -157,19 +175,19 @@ static int32_t take_event(struct reader *reader, const yaml_event_t *event)
             return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "a second document");
         if (event->data.document_start.version_directive ||
             event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end)
-            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "directives are not part of profiles");
+            return refuse_part(reader, &event->start_mark, "directives");
         return ACCEL_OK;
     case YAML_ALIAS_EVENT:
-        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "aliases are not part of profiles");
+        return refuse_part(reader, &event->start_mark, "aliases");
     case YAML_SCALAR_EVENT:
         return add_scalar(reader, event);
     case YAML_SEQUENCE_START_EVENT:
         if (event->data.sequence_start.anchor || event->data.sequence_start.tag)
-            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
+            return refuse_part(reader, &event->start_mark, "anchors and tags");
         return open_node(reader, ACCEL_YAML_SEQUENCE, event);
     case YAML_MAPPING_START_EVENT:
         if (event->data.mapping_start.anchor || event->data.mapping_start.tag)
-            return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "anchors and tags are not part of profiles");
+            return refuse_part(reader, &event->start_mark, "anchors and tags");
         return open_node(reader, ACCEL_YAML_MAPPING, event);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
@@ -199,13 +217,22 @@ static int32_t read_events(struct reader *reader)
 int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                          struct accel_yaml_node **out_root, struct accel_error *error)
 {
-    struct reader reader = {.path = path, .arena = arena, .error = error};
+    static const struct accel_yaml_limits profile = {"profile", ACCEL_YAML_BYTES, ACCEL_YAML_SCALAR,
+                                                     ACCEL_YAML_CHILDREN, ACCEL_YAML_NODES};
+    return accel_yaml_parse_within(&profile, path, data, bytes, arena, out_root, error);
+}
+
+int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const char *path, const char *data,
+                                size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
+                                struct accel_error *error)
+{
+    struct reader reader = {.limits = limits, .path = path, .arena = arena, .error = error};
     size_t bad;
     int32_t code;
     *out_root = NULL;
-    if (bytes > ACCEL_YAML_BYTES)
-        return accel_error_set(error, ACCEL_E_LIMIT, "%.200s: %zu bytes, a profile has at most %u", path, bytes,
-                               ACCEL_YAML_BYTES);
+    if (bytes > limits->bytes)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%.200s: %zu bytes, a %s has at most %u", path, bytes,
+                               limits->kind, limits->bytes);
     /* libyaml would guess UTF-16 from a byte order mark. */
     if (!accel_utf8_valid(data, bytes, &bad))
         return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: byte %zu is not UTF-8", path, bad);

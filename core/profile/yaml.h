@@ -20,6 +20,15 @@
 #define ACCEL_YAML_CHILDREN 2048u   /**< entries of one mapping or sequence */
 #define ACCEL_YAML_NODES (1u << 16) /**< in all */
 
+/** Limits of one kind of file, none of them 0. */
+struct accel_yaml_limits {
+    const char *kind;  /**< what messages call it: "profile" */
+    uint32_t bytes;    /**< of the file */
+    uint32_t scalar;   /**< bytes of one scalar */
+    uint32_t children; /**< entries of one sequence; a mapping has at most ACCEL_YAML_CHILDREN */
+    uint32_t nodes;    /**< in all */
+};
+
 /** Kinds of nodes. */
 enum accel_yaml_kind { ACCEL_YAML_TEXT, ACCEL_YAML_MAPPING, ACCEL_YAML_SEQUENCE };
 
@@ -37,9 +46,14 @@ struct accel_yaml_node {
     struct accel_yaml_node *value; /**< of a key */
 };
 
-/** Parses `bytes` bytes that were read from `path`, which only messages use. */
+/** Parses `bytes` bytes that were read from `path`, which only messages use, within the limits of profiles above. */
 int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                          struct accel_yaml_node **out_root, struct accel_error *error);
+
+/** The same with limits of the caller's; depth is ACCEL_YAML_DEPTH for all. */
+int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const char *path, const char *data,
+                                size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
+                                struct accel_error *error);
 
 /** Sets `code` and "PATH:LINE:COLUMN: text". */
 int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,

@@ -19,7 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
-#include "tests/unit/json.h"
+#include "core/base/json.h"
 
 static void error_names(void **state)
 {

@@ -26,7 +26,7 @@ tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_malformed_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 
 unit_tests += tests/unit/base_text tests/unit/base_memory tests/unit/base_file tests/unit/thread_pool
-tests_unit_base_text_SOURCES = %D%/base_text.c %D%/json.c %D%/json.h
+tests_unit_base_text_SOURCES = %D%/base_text.c
 tests_unit_base_text_LDADD = $(core_test_libs)
 tests_unit_base_memory_SOURCES = %D%/base_memory.c
 tests_unit_base_memory_LDADD = $(core_test_libs)
@@ -59,7 +59,7 @@ tests_unit_format_config_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/topology_limits tests/unit/topology_machines
 tests_unit_topology_limits_SOURCES = %D%/topology_limits.c
 tests_unit_topology_limits_LDADD = $(core_test_libs)
-tests_unit_topology_machines_SOURCES = %D%/topology_machines.c %D%/json.c %D%/json.h \
+tests_unit_topology_machines_SOURCES = %D%/topology_machines.c \
 	%D%/topology_json.c %D%/topology_json.h
 tests_unit_topology_machines_LDADD = $(core_test_libs)
 EXTRA_DIST += tests/topologies

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "tests/unit/json.h"
+#include "core/base/json.h"
 
 #include <inttypes.h>
 #include <math.h>

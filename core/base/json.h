@@ -6,8 +6,8 @@
  * A misuse (value without key in an object, unbalanced end) and a lack of memory make it fail; that is sticky and
  * accel_json_finish tells. One owner, one thread at a time.
  */
-#ifndef ACCEL_TESTS_UNIT_JSON_H
-#define ACCEL_TESTS_UNIT_JSON_H
+#ifndef ACCEL_CORE_BASE_JSON_H
+#define ACCEL_CORE_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
