@@ -5,3 +5,4 @@ include sdk/model/token/token.mk
 include sdk/model/family/family.mk
 include sdk/model/session/session.mk
 include sdk/model/plan/plan.mk
+include sdk/model/describe/describe.mk
