@@ -41,12 +41,14 @@ static const char *place_of(const struct loader *loader, const struct accel_yaml
 
 /* ---- settings ---- */
 
-/* An option of the driver whose file this is: "cpu.isa" in cpu.yaml. It gets a row of its own. */
+/* An option of the driver whose file this is: "cpu.isa" in cpu.yaml, also where another file inherits it. It gets a row
+ * of its own. */
 static const struct accel_key *option_key(const struct loader *loader, const char *name)
 {
-    size_t length = strlen(loader->file->name);
+    const char *driver = loader->names[loader->depth - 1];
+    size_t length = strlen(driver);
     struct accel_key *key;
-    if (strncmp(name, loader->file->name, length) != 0 || name[length] != '.' || name[length + 1] == 0)
+    if (strncmp(name, driver, length) != 0 || name[length] != '.' || name[length + 1] == 0)
         return NULL;
     key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
     if (key)
