@@ -6,6 +6,7 @@ dist_man_MANS += \
 	%D%/accelctl-devices.1 \
 	%D%/accelctl-plan.1 \
 	%D%/accelctl-plugins.1 \
+	%D%/accelctl-quantize.1 \
 	%D%/accelctl-run.1 \
 	%D%/accelctl-trace.1 \
 	%D%/accelctl-version.1

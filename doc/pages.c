@@ -125,7 +125,7 @@ static void main_page(FILE *out)
         ".PP\nA verb that is not listed here is looked for as the program \\fBaccelctl\\-\\fIVERB\\fR in the folder of "
         "helper programs, and nowhere else.\n.SH VERBS\n",
         out);
-    for (uint32_t i = 0; i < VERBS; i++) {
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
         fprintf(out, ".TP\n.BR accelctl\\-%s (1)\n", verbs[i]->name);
         put(out, verbs[i]->summary);
         fputc('\n', out);
@@ -139,8 +139,8 @@ static void main_page(FILE *out)
     put_rows(out, "EXIT STATUS", exit_rows, "B");
     put_rows(out, "ENVIRONMENT", environment_rows, "B");
     fputs(".SH SEE ALSO\n", out);
-    for (uint32_t i = 0; i < VERBS; i++)
-        fprintf(out, ".BR accelctl\\-%s (1)%s\n", verbs[i]->name, i + 1 < VERBS ? "," : "");
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        fprintf(out, ".BR accelctl\\-%s (1)%s\n", verbs[i]->name, verbs[i + 1] != NULL ? "," : "");
 }
 
 static void bash_options(FILE *out, const struct verb *verb)
@@ -169,7 +169,7 @@ static void bash_values(FILE *out, uint32_t files)
 {
     uint32_t count = 0;
 
-    for (uint32_t v = 0; v < VERBS; v++)
+    for (uint32_t v = 0; verbs[v] != NULL; v++)
         for (uint32_t i = 0; i < verbs[v]->option_count; i++) {
             const struct option_row *row = &verbs[v]->options[i];
             uint32_t names =
@@ -191,17 +191,17 @@ static void bash(FILE *out)
         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=\n"
         "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" = 1 ]; then\n        mapfile -t COMPREPLY < <(compgen -W '",
         out);
-    for (uint32_t i = 0; i < VERBS; i++)
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
         fprintf(out, "%s ", verbs[i]->name);
     fputs("help --help --version' -- \"$word\")\n        return\n    fi\n    case $before in\n    ", out);
     bash_values(out, 1);
     fputs(")\n        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n        return ;;\n    ", out);
     bash_values(out, 0);
     fputs(") return ;;\n    esac\n    case ${COMP_WORDS[1]} in\n", out);
-    for (uint32_t i = 0; i < VERBS; i++)
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
         bash_options(out, verbs[i]);
     fputs("    help) options='", out);
-    for (uint32_t i = 0; i < VERBS; i++)
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
         fprintf(out, "%s%s", i == 0 ? "" : " ", verbs[i]->name);
     fputs(
         "' ;;\n    esac\n    case $word in\n    -*) mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\") ;;\n"
@@ -255,7 +255,7 @@ static void zsh(FILE *out)
     fputs("#compdef accelctl\n# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the "
           "command.\n_accelctl()\n{\n    local -a verbs=(\n",
           out);
-    for (uint32_t i = 0; i < VERBS; i++) {
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
         fprintf(out, "        '%s:", verbs[i]->name);
         zsh_put(out, verbs[i]->summary);
         fputs("'\n", out);
@@ -264,7 +264,7 @@ static void zsh(FILE *out)
           "        _describe verb verbs\n        return\n    fi\n    local verb=$words[2]\n"
           "    shift words\n    (( CURRENT-- ))\n    case $verb in\n    help) _describe verb verbs ;;\n",
           out);
-    for (uint32_t v = 0; v < VERBS; v++) {
+    for (uint32_t v = 0; verbs[v] != NULL; v++) {
         fprintf(out, "    %s)\n        _arguments \\\n", verbs[v]->name);
         for (uint32_t i = 0; i < verbs[v]->option_count; i++)
             zsh_option(out, &verbs[v]->options[i]);
@@ -286,31 +286,34 @@ static FILE *begin(const char *folder, const char *name)
     return out;
 }
 
+/* Writes one file of the folder with a function of its own. */
+static int write_page(const char *folder, const char *name, void (*page)(FILE *out))
+{
+    FILE *out = begin(folder, name);
+
+    if (out == NULL)
+        return 1;
+    page(out);
+    return fclose(out) != 0;
+}
+
 int main(int count, char **arguments)
 {
     char name[64];
-    FILE *out;
 
     if (count != 2)
         return 2;
-    for (uint32_t i = 0; i < VERBS + 3; i++) {
-        snprintf(name, sizeof name, "accelctl-%s.1", i < VERBS ? verbs[i]->name : "");
-        out = begin(arguments[1], i < VERBS        ? name
-                                  : i == VERBS     ? "accelctl.1"
-                                  : i == VERBS + 1 ? "completion/accelctl"
-                                                   : "completion/_accelctl");
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
+        FILE *out;
+
+        snprintf(name, sizeof name, "accelctl-%s.1", verbs[i]->name);
+        out = begin(arguments[1], name);
         if (out == NULL)
             return 1;
-        if (i < VERBS)
-            verb_page(out, verbs[i]);
-        else if (i == VERBS)
-            main_page(out);
-        else if (i == VERBS + 1)
-            bash(out);
-        else
-            zsh(out);
+        verb_page(out, verbs[i]);
         if (fclose(out) != 0)
             return 1;
     }
-    return 0;
+    return write_page(arguments[1], "accelctl.1", main_page) || write_page(arguments[1], "completion/accelctl", bash) ||
+           write_page(arguments[1], "completion/_accelctl", zsh);
 }

@@ -6,3 +6,4 @@ include sdk/model/family/family.mk
 include sdk/model/session/session.mk
 include sdk/model/plan/plan.mk
 include sdk/model/describe/describe.mk
+include sdk/model/quantize/quantize.mk

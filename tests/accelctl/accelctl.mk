@@ -11,8 +11,10 @@ tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
 accelctl_tests = \
 	%D%/damaged.sh \
 	%D%/golden.sh \
+	%D%/memory.sh \
 	%D%/pages.sh \
 	%D%/plugins.sh \
+	%D%/quantize.sh \
 	%D%/readme.sh \
 	%D%/signals.sh \
 	%D%/trace.sh \

@@ -23,6 +23,7 @@ accelctl_sources = \
 	%D%/verb_devices.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
+	%D%/verb_quantize.c \
 	%D%/verb_run.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \

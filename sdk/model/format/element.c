@@ -79,6 +79,15 @@ const struct model_element *model_element_gguf(uint32_t number)
     return NULL;
 }
 
+const struct model_element *model_element_gguf_type(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(gguf_elements) / sizeof(gguf_elements[0]); i++) {
+        if (type != ACCEL_TYPE_NONE && gguf_elements[i].type == type)
+            return &gguf_elements[i];
+    }
+    return NULL;
+}
+
 const struct model_element *model_element_safetensors(const char *name)
 {
     for (size_t i = 0; i < sizeof(safetensors_elements) / sizeof(safetensors_elements[0]); i++) {

@@ -20,6 +20,9 @@ struct model_element {
 /* By GGUF's number, or NULL: unknown, or removed from the format. */
 const struct model_element *model_element_gguf(uint32_t number);
 
+/* The element of GGUF for an id of accel/types.h, or NULL. */
+const struct model_element *model_element_gguf_type(uint32_t type);
+
 /* By the spelling of safetensors, or NULL. */
 const struct model_element *model_element_safetensors(const char *name);
 

@@ -9,10 +9,14 @@ libaccel_model_core_la_SOURCES += \
 	%D%/fault.c %D%/fault.h \
 	%D%/file.c \
 	%D%/gguf.c \
+	%D%/gguf_write.c %D%/gguf_write.h \
 	%D%/json.c %D%/json.h \
+	%D%/open_struct.c %D%/open_struct.h \
 	%D%/part.c %D%/part.h \
+	%D%/place.c %D%/place.h \
 	%D%/pool.c %D%/pool.h \
 	%D%/safetensors.c %D%/safetensors_write.c \
 	%D%/shards.c \
+	%D%/staged.c %D%/staged.h \
 	%D%/text.c %D%/text.h \
 	%D%/value.c

@@ -16,6 +16,7 @@
 #include "sdk/model/format/container.h"
 #include "sdk/model/format/element.h"
 #include "sdk/model/format/fault.h"
+#include "sdk/model/format/place.h"
 #include "sdk/model/format/text.h"
 
 /* Tries at a name for the temporary file that nobody has. */
@@ -144,18 +145,6 @@ static int32_t create_beside(const char *path, char **out_name, int *out_fd, str
     return *out_fd >= 0 ? ACCEL_OK : model_fault_errno(error, name, "cannot create", native);
 }
 
-/* The name is safe only when the folder is on the disk too. A file system that cannot do so is no failure. */
-static void sync_folder(const char *path)
-{
-    char *folder = model_text_folder(path);
-    int fd = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    free(folder);
-}
-
 static int32_t write_content(int fd, const char *path, const char *header, uint64_t length, const struct placed *list,
                              uint64_t count, struct accel_error *error)
 {
@@ -182,7 +171,7 @@ static int32_t write_file(const char *path, const char *header, uint64_t length,
         if (code == ACCEL_OK && rename(name, path) != 0)
             code = model_fault_errno(error, path, "cannot replace", errno);
         if (code == ACCEL_OK)
-            sync_folder(path);
+            model_sync_folder(path);
         else
             unlink(name);
     }

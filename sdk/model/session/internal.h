@@ -9,6 +9,7 @@
 
 #include "sdk/model/family/family.h"
 #include "sdk/model/format/decoder_config.h"
+#include "sdk/model/format/open_struct.h"
 
 struct accel_model {
     struct accel_model_file *file;
@@ -80,13 +81,6 @@ struct accel_session {
     uint64_t last_outputs;
     atomic_uint cancelled;
 };
-
-/* Copies an open struct of a caller: `minimum` bytes have to be there, `known` are copied (the rest of them zeroed),
- * and what lies past them has to be zero. `what` is its tag. */
-int32_t open_struct_take(const void *given, size_t minimum, size_t known, const char *what, void *out_copy,
-                         struct accel_error *error);
-/* Fills in a caller's open struct after its size, no further than that size. `filled` has `known` bytes. */
-void open_struct_give(void *out, const void *filled, size_t known);
 
 /* Settings of the plan as step options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error);

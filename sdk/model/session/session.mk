@@ -7,7 +7,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/generate.c \
 	%D%/internal.h \
 	%D%/model.c \
-	%D%/open_struct.c \
 	%D%/pages.c \
 	%D%/plan.c \
 	%D%/session.c \

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open structs of callers: their members are read and written only as far as their size says. */
-#include "sdk/model/session/internal.h"
+#include "sdk/model/format/open_struct.h"
 
 #include <string.h>
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Writes a model again with other types of weights: GGUF in, GGUF out. Matrices are decoded, rounded to nearest and
+ * encoded row by row by several threads, so that memory stays at a few rows for each of them however large the model
+ * is. The file gets its name when it is complete; a run that was killed is taken up where it was.
+ */
+#ifndef ACCEL_MODEL_QUANTIZE_H
+#define ACCEL_MODEL_QUANTIZE_H
+
+#include <accel/model/file.h>
+
+ACCEL_BEGIN_C
+
+/** What became of one tensor. Open. Strings live as long as the job. */
+struct accel_quantize_row {
+    uint32_t size;
+    uint32_t from;         /**< type in the file that was read, ACCEL_F32 ... */
+    uint32_t to;           /**< type in the file that is written */
+    uint32_t converted;    /**< 0: its bytes are copied */
+    const char *from_name; /**< "BF16" */
+    const char *to_name;
+    uint64_t elements;
+    uint64_t bytes; /**< in the file that is written */
+    const char *name;
+    const char *reason;    /**< why it has not the type that was asked for, or empty */
+    double relative_error; /**< root of the sum of squared differences over that of squares; 0 where copied; filled by
+                                accel_quantize_run for tensors that this run wrote, -1 for those of an earlier one */
+};
+
+/** Tells how far a run is. Not 0 ends it with ACCEL_E_CANCELLED; what was written is kept. Any thread of the run, one
+ * at a time. */
+typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_bytes, uint64_t all_bytes);
+
+/** What to write. Open. */
+struct accel_quantize_options {
+    uint32_t size;
+    uint32_t threads; /**< 0: 1 */
+    const char *type; /**< of matrices: "f32", "f16", "bf16", "q8_0", "q4_0" or "q4_1" */
+    uint32_t keep_count;
+    uint32_t zero;
+    const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are */
+    accel_quantize_progress progress; /**< may be NULL */
+    void *progress_data;
+};
+
+struct accel_quantize_job;
+
+/** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job.
+ *  ACCEL_E_UNSUPPORTED: no GGUF file, or a type without an encoder. */
+ACCEL_API int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
+                                      struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Frees a job. NULL is allowed. */
+ACCEL_API void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT;
+
+/** Number of tensors. */
+ACCEL_API uint64_t accel_quantize_count(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
+/** The tensor at `index`, in the order of the file, or NULL past the end. */
+ACCEL_API const struct accel_quantize_row *accel_quantize_get(const struct accel_quantize_job *job,
+                                                              uint64_t index) ACCEL_NOEXCEPT;
+/** Bytes of the file that is written. */
+ACCEL_API uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
+
+/** Writes the file. `*out_resumed`, which may be NULL, gets the number of tensors that an earlier run had written.
+ *  ACCEL_E_BUSY: another process writes it; ACCEL_E_INVALID: it is the file that is read; ACCEL_E_CANCELLED; ACCEL_E_IO
+ *  and the like from the system, with what was written kept for the next run. Once for each job. */
+ACCEL_API int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uint64_t *out_resumed,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
+
+ACCEL_END_C
+
+#endif

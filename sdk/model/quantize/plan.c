@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which type each tensor gets, and where it will lie. */
+#include "config.h"
+
+#include <accel/quant/format.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "sdk/model/format/open_struct.h"
+#include "sdk/model/format/pool.h"
+#include "sdk/model/quantize/internal.h"
+
+/* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
+#define ENCODERS 1u
+
+/* Types that can be written, with the number of general.file_type where most matrices have that type. */
+static const struct target {
+    const char *name;
+    const char *shown;
+    uint32_t type;
+    uint32_t number;
+} targets[] = {{"f32", "F32", ACCEL_F32, 0},    {"f16", "F16", ACCEL_F16, 1},    {"bf16", "BF16", ACCEL_BF16, 32},
+               {"q8_0", "Q8_0", ACCEL_Q8_0, 7}, {"q4_0", "Q4_0", ACCEL_Q4_0, 2}, {"q4_1", "Q4_1", ACCEL_Q4_1, 3}};
+#define TARGET_F16 (&targets[1])
+
+static const struct target *find_target(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < sizeof(targets) / sizeof(targets[0]); i++)
+        if (strcasecmp(targets[i].name, name) == 0)
+            return &targets[i];
+    return NULL;
+}
+
+static bool is_kept(const struct accel_quantize_options *options, const char *name)
+{
+    for (uint32_t i = 0; i < options->keep_count; i++)
+        if (fnmatch(options->keep[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* True when a row of `width` values can be read from `type`. */
+static bool decodes(uint32_t type, uint64_t width)
+{
+    struct accel_format format;
+    float value;
+    if (accel_format_describe(type, &format) != ACCEL_OK || width % format.block_values != 0)
+        return false;
+    if (format.kind == ACCEL_FORMAT_SCALAR)
+        return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F64;
+    return accel_format_decode(type, (const void *const[ACCEL_FORMAT_PLANES]){"", "", "", ""}, 0, &value) == ACCEL_OK;
+}
+
+static void keep(struct accel_quantize_row *row, const struct accel_model_tensor *tensor, const char *reason)
+{
+    row->to = row->from;
+    row->to_name = row->from_name;
+    row->converted = 0;
+    row->reason = reason;
+    row->bytes = tensor->bytes;
+}
+
+static void decide(const struct accel_quantize_options *options, const struct target *target,
+                   const struct accel_model_tensor *tensor, struct accel_quantize_row *row)
+{
+    struct accel_format format;
+    uint64_t width = tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+    *row = (struct accel_quantize_row){.size = sizeof(*row),
+                                       .from = tensor->type,
+                                       .to = target->type,
+                                       .converted = 1,
+                                       .from_name = tensor->type_name,
+                                       .to_name = target->shown,
+                                       .elements = 1,
+                                       .name = tensor->name,
+                                       .reason = ""};
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        row->elements *= tensor->dims[i];
+    if (is_kept(options, tensor->name))
+        keep(row, tensor, "kept as asked");
+    else if (tensor->rank < 2)
+        keep(row, tensor, "no matrix");
+    else if (row->from == row->to)
+        keep(row, tensor, "has that type");
+    else if (!decodes(row->from, width))
+        keep(row, tensor, "its type cannot be decoded");
+    else if (accel_format_describe(row->to, &format) == ACCEL_OK && width % format.block_values != 0) {
+        row->to = TARGET_F16->type;
+        row->to_name = TARGET_F16->shown;
+        row->reason = "rows are no whole number of blocks";
+        if (row->from == row->to)
+            keep(row, tensor, row->reason);
+    }
+}
+
+/* ---- the header ---- */
+
+/* The values of the file with general.file_type replaced or added. */
+static int32_t make_header(struct accel_quantize_job *job, const struct target *target, struct accel_error *error)
+{
+    static const char key[] = "general.file_type";
+    const char *name = accel_model_file_path(job->file);
+    uint64_t count = accel_model_file_value_count(job->file);
+    const struct accel_model_value **values = calloc((size_t)count + 1, sizeof(*values));
+    int32_t code;
+    struct accel_model_value own = {
+        .size = sizeof(own), .kind = ACCEL_MODEL_UNSIGNED, .key = key, .data = &target->number, .count = 1, .width = 4};
+    bool replaced = false;
+    if (values == NULL)
+        return model_no_memory(error, name, count * sizeof(*values));
+    for (uint64_t i = 0; i < count; i++) {
+        values[i] = accel_model_file_value(job->file, i);
+        if (strcmp(values[i]->key, key) == 0 && !replaced) {
+            values[i] = &own;
+            replaced = true;
+        }
+    }
+    if (!replaced)
+        values[count++] = &own;
+    code = model_gguf_header(name, values, count, job->tensors, job->count, &job->header, error);
+    free(values);
+    return code;
+}
+
+/* Everything that decides the bytes of the file: its header, the file that is read, and the encoders. */
+static int32_t identify(struct accel_quantize_job *job, struct accel_error *error)
+{
+    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), ENCODERS, 0, 0};
+    struct stat status;
+    int fd = accel_model_file_part_fd(job->file, 0);
+    if (fd >= 0 && fstat(fd, &status) != 0)
+        return accel_error_set(error, ACCEL_E_IO, "%s: cannot ask for its state", accel_model_file_path(job->file));
+    facts[2] = accel_model_file_part_bytes(job->file, 0);
+    if (fd >= 0)
+        facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    job->identity = XXH3_64bits(facts, sizeof(facts));
+    for (uint64_t i = 0; i < job->count; i++)
+        job->identity = XXH3_64bits_withSeed(&job->rows[i].converted, sizeof(uint32_t), job->identity);
+    return ACCEL_OK;
+}
+
+static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
+                    struct accel_error *error)
+{
+    const struct target *target = find_target(options->type);
+    int32_t code;
+    for (uint64_t i = 0; i < job->count; i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
+        decide(options, target, tensor, &job->rows[i]);
+        job->tensors[i] = (struct model_gguf_tensor){
+            .name = tensor->name, .dims = tensor->dims, .rank = tensor->rank, .type = job->rows[i].to};
+    }
+    code = make_header(job, target, error);
+    for (uint64_t i = 0; i < job->count && code == ACCEL_OK; i++)
+        job->rows[i].bytes = job->tensors[i].bytes;
+    return code == ACCEL_OK ? identify(job, error) : code;
+}
+
+static int32_t check(const struct accel_model_file *file, const struct accel_quantize_options *options,
+                     struct accel_error *error)
+{
+    const char *path = accel_model_file_path(file);
+    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: only GGUF files are converted", path);
+    if (find_target(options->type) == NULL)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "type \"%.40s\" is none of f32, f16, bf16, q8_0, q4_0, q4_1",
+                               options->type == NULL ? "" : options->type);
+    if (options->keep_count > 0 && options->keep == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
+    if (options->threads > 1024)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.threads is %u, at most 1024",
+                               options->threads);
+    return ACCEL_OK;
+}
+
+int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
+                            struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_quantize_options chosen;
+    struct accel_quantize_job *job;
+    int32_t code;
+    if (file == NULL || options == NULL || out_job == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_plan: an argument is NULL");
+    *out_job = NULL;
+    code = open_struct_take(options, ACCEL_END_OF(struct accel_quantize_options, progress_data), sizeof(chosen),
+                            "accel_quantize_options", &chosen, error);
+    if (code == ACCEL_OK)
+        code = check(file, &chosen, error);
+    if (code != ACCEL_OK)
+        return code;
+    job = calloc(1, sizeof(*job));
+    if (job == NULL)
+        return model_no_memory(error, accel_model_file_path(file), sizeof(*job));
+    job->file = file;
+    job->threads = chosen.threads == 0 ? 1 : chosen.threads;
+    job->progress = chosen.progress;
+    job->progress_data = chosen.progress_data;
+    job->count = accel_model_file_tensor_count(file);
+    job->rows = calloc((size_t)job->count + 1, sizeof(*job->rows));
+    job->tensors = calloc((size_t)job->count + 1, sizeof(*job->tensors));
+    if (job->rows == NULL || job->tensors == NULL || job->count > UINT32_MAX)
+        code = model_no_memory(error, accel_model_file_path(file), job->count * sizeof(*job->rows));
+    else
+        code = fill(job, &chosen, error);
+    if (code != ACCEL_OK) {
+        accel_quantize_free(job);
+        return code;
+    }
+    *out_job = job;
+    return ACCEL_OK;
+}
+
+void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
+{
+    if (job == NULL)
+        return;
+    free(job->header.data);
+    free(job->rows);
+    free(job->tensors);
+    free(job);
+}
+
+uint64_t accel_quantize_count(const struct accel_quantize_job *job) ACCEL_NOEXCEPT
+{
+    return job == NULL ? 0 : job->count;
+}
+
+const struct accel_quantize_row *accel_quantize_get(const struct accel_quantize_job *job, uint64_t index) ACCEL_NOEXCEPT
+{
+    return index < accel_quantize_count(job) ? &job->rows[index] : NULL;
+}
+
+uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT
+{
+    return job == NULL ? 0 : job->header.file_bytes;
+}

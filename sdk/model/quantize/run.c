@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the file: threads take a run of rows each, decode, encode, and write it where it belongs. */
+#include "config.h"
+
+#include <accel/quant/format.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sdk/model/format/pool.h"
+#include "sdk/model/format/staged.h"
+#include "sdk/model/quantize/internal.h"
+
+/* Values that a thread works on at a time, rounded to whole rows; copies take as many bytes. */
+#define CHUNK_VALUES ((uint64_t)1 << 20)
+
+/** What is left of one tensor. */
+struct progress_of {
+    uint64_t next;      /* first row that nobody has taken */
+    uint64_t unwritten; /* rows */
+    double error;       /* sum of squared differences */
+    double power;       /* sum of squares */
+};
+
+/** One run. Behind the mutex: tensor, states, done_bytes, code. */
+struct run {
+    struct accel_quantize_job *job;
+    struct model_staged *staged;
+    pthread_mutex_t mutex;
+    uint64_t tensor; /* the first that has rows to take */
+    struct progress_of *states;
+    uint64_t done_bytes;
+    uint64_t all_bytes;
+    int32_t code; /* of the first failure */
+    struct accel_error *error;
+};
+
+/** Rows of one tensor, and room for them. */
+struct chunk {
+    uint64_t tensor;
+    uint64_t row;
+    uint64_t rows;
+    unsigned char *in; /* bytes as they are in the file, where it is not mapped */
+    float *values;
+    unsigned char *out;
+    size_t in_room, value_room, out_room;
+};
+
+static uint64_t width_of(const struct model_gguf_tensor *tensor)
+{
+    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+}
+
+/* Rows of a tensor; those that are copied count bytes. */
+static uint64_t rows_of(const struct accel_quantize_job *job, uint64_t index)
+{
+    const struct accel_quantize_row *row = &job->rows[index];
+    if (!row->converted)
+        return row->bytes;
+    return width_of(&job->tensors[index]) == 0 ? 0 : row->elements / width_of(&job->tensors[index]);
+}
+
+static uint64_t rows_of_chunk(const struct accel_quantize_job *job, uint64_t index)
+{
+    uint64_t width = job->rows[index].converted ? width_of(&job->tensors[index]) : 1;
+    return width >= CHUNK_VALUES ? 1 : CHUNK_VALUES / width;
+}
+
+/* Takes the next rows; false at the end, and after a failure. */
+static bool take(struct run *run, struct chunk *chunk)
+{
+    bool taken = false;
+    pthread_mutex_lock(&run->mutex);
+    while (run->code == ACCEL_OK && run->tensor < run->job->count && !taken) {
+        struct progress_of *state = &run->states[run->tensor];
+        uint64_t rows = rows_of(run->job, run->tensor), most = rows_of_chunk(run->job, run->tensor);
+        if (state->next >= rows || model_staged_has(run->staged, (uint32_t)run->tensor)) {
+            run->tensor++;
+            continue;
+        }
+        chunk->tensor = run->tensor;
+        chunk->row = state->next;
+        chunk->rows = rows - state->next < most ? rows - state->next : most;
+        state->next += chunk->rows;
+        taken = true;
+    }
+    pthread_mutex_unlock(&run->mutex);
+    return taken;
+}
+
+static void fail(struct run *run, int32_t code, const struct accel_error *why)
+{
+    pthread_mutex_lock(&run->mutex);
+    if (run->code == ACCEL_OK) {
+        run->code = code;
+        if (run->error)
+            *run->error = *why;
+    }
+    pthread_mutex_unlock(&run->mutex);
+}
+
+/* Counts what was written; a tensor whose last rows these were is done. */
+static int32_t settle(struct run *run, const struct chunk *chunk, uint64_t bytes, double difference, double power,
+                      struct accel_error *error)
+{
+    struct accel_quantize_job *job = run->job;
+    struct accel_quantize_row *row = &job->rows[chunk->tensor];
+    struct progress_of *state = &run->states[chunk->tensor];
+    int32_t code = ACCEL_OK;
+    bool complete;
+    pthread_mutex_lock(&run->mutex);
+    state->error += difference;
+    state->power += power;
+    state->unwritten -= chunk->rows;
+    complete = state->unwritten == 0;
+    run->done_bytes += bytes;
+    if (complete && row->converted)
+        row->relative_error = state->power > 0 ? sqrt(state->error / state->power) : 0;
+    if (run->code == ACCEL_OK && job->progress != NULL &&
+        job->progress(job->progress_data, run->done_bytes, run->all_bytes) != 0)
+        code = accel_error_set(error, ACCEL_E_CANCELLED, "cancelled after %llu of %llu bytes",
+                               (unsigned long long)run->done_bytes, (unsigned long long)run->all_bytes);
+    pthread_mutex_unlock(&run->mutex);
+    if (complete && code == ACCEL_OK)
+        code = model_staged_piece_done(run->staged, (uint32_t)chunk->tensor, row->bytes, error);
+    return code;
+}
+
+static bool make_room(void **room, size_t *bytes, uint64_t wanted)
+{
+    void *larger;
+    if (wanted <= *bytes)
+        return true;
+    larger = wanted > SIZE_MAX ? NULL : malloc((size_t)wanted);
+    if (larger == NULL)
+        return false;
+    free(*room);
+    *room = larger;
+    *bytes = (size_t)wanted;
+    return true;
+}
+
+/* Bytes of the file as it is: from where it is mapped, else read into the chunk's room. */
+static int32_t read_rows(const struct run *run, struct chunk *chunk, uint64_t offset, uint64_t bytes,
+                         const unsigned char **out_data, struct accel_error *error)
+{
+    const struct accel_model_file *file = run->job->file;
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(file, chunk->tensor);
+    const unsigned char *data = accel_model_file_data(file, tensor);
+    *out_data = data != NULL ? data + offset : NULL;
+    if (data != NULL)
+        return ACCEL_OK;
+    if (!make_room((void **)&chunk->in, &chunk->in_room, bytes))
+        return model_no_memory(error, accel_model_file_path(file), bytes);
+    *out_data = chunk->in;
+    return accel_model_file_read(file, tensor, offset, bytes, chunk->in, error);
+}
+
+static int32_t copy(struct run *run, struct chunk *chunk, struct accel_error *error)
+{
+    const struct model_gguf_tensor *tensor = &run->job->tensors[chunk->tensor];
+    const unsigned char *data;
+    int32_t code = read_rows(run, chunk, chunk->row, chunk->rows, &data, error);
+    if (code == ACCEL_OK)
+        code = model_staged_write(run->staged, tensor->offset + chunk->row, data, chunk->rows, error);
+    return code == ACCEL_OK ? settle(run, chunk, chunk->rows, 0, 0, error) : code;
+}
+
+/* The sum of squared differences between the values and what was stored of them, row by row. */
+static int32_t measure(struct chunk *chunk, uint32_t type, size_t width, size_t row_bytes, double *difference,
+                       double *power)
+{
+    float *again = malloc(width * sizeof(*again));
+    int32_t code = again == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+    for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
+        const float *values = chunk->values + row * width;
+        const void *planes[ACCEL_FORMAT_PLANES] = {chunk->out + row * row_bytes};
+        code = accel_format_decode(type, planes, width, again);
+        for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
+            double d = (double)again[i] - (double)values[i];
+            *difference += d * d;
+            *power += (double)values[i] * (double)values[i];
+        }
+    }
+    free(again);
+    return code;
+}
+
+static int32_t refuse_values(const struct run *run, const struct chunk *chunk, uint64_t at, struct accel_error *error)
+{
+    uint64_t width = width_of(&run->job->tensors[chunk->tensor]);
+    accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.100s: value %llu of row %llu is not finite",
+                    accel_model_file_path(run->job->file), run->job->rows[chunk->tensor].name,
+                    (unsigned long long)(at % width), (unsigned long long)(chunk->row + at / width));
+    accel_error_remedy(error, "--keep '%.80s' copies it as it is", run->job->rows[chunk->tensor].name);
+    return ACCEL_E_CORRUPT;
+}
+
+static int32_t encode_rows(const struct run *run, struct chunk *chunk, const unsigned char *data, size_t width,
+                           size_t from_bytes, size_t to_bytes, struct accel_error *error)
+{
+    const struct accel_quantize_row *row = &run->job->rows[chunk->tensor];
+    int32_t code = ACCEL_OK;
+    for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
+        const void *from[ACCEL_FORMAT_PLANES] = {data + r * from_bytes};
+        void *to[ACCEL_FORMAT_PLANES] = {chunk->out + r * to_bytes};
+        float *values = chunk->values + r * width;
+        code = accel_format_decode(row->from, from, width, values);
+        for (size_t i = 0; i < width && code == ACCEL_OK; i++)
+            if (!isfinite(values[i]))
+                return refuse_values(run, chunk, r * width + i, error);
+        if (code == ACCEL_OK)
+            code = accel_format_encode(row->to, values, width, to);
+    }
+    if (code != ACCEL_OK)
+        accel_error_set(error, code, "tensor %.100s cannot be converted", row->name);
+    return code;
+}
+
+static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error *error)
+{
+    const struct model_gguf_tensor *tensor = &run->job->tensors[chunk->tensor];
+    const struct accel_quantize_row *row = &run->job->rows[chunk->tensor];
+    size_t width = (size_t)width_of(tensor), from_bytes = 0, to_bytes = 0;
+    double difference = 0, power = 0;
+    const unsigned char *data;
+    int32_t code = accel_format_row_bytes(row->from, 0, width, &from_bytes);
+    if (code == ACCEL_OK)
+        code = accel_format_row_bytes(row->to, 0, width, &to_bytes);
+    if (code != ACCEL_OK)
+        return accel_error_set(error, code, "tensor %.100s cannot be converted", row->name);
+    if (!make_room((void **)&chunk->values, &chunk->value_room, chunk->rows * width * sizeof(float)) ||
+        !make_room((void **)&chunk->out, &chunk->out_room, chunk->rows * to_bytes))
+        return model_no_memory(error, accel_model_file_path(run->job->file), chunk->rows * width * sizeof(float));
+    code = read_rows(run, chunk, chunk->row * from_bytes, chunk->rows * from_bytes, &data, error);
+    if (code == ACCEL_OK)
+        code = encode_rows(run, chunk, data, width, from_bytes, to_bytes, error);
+    if (code == ACCEL_OK)
+        code = model_staged_write(run->staged, tensor->offset + chunk->row * to_bytes, chunk->out,
+                                  chunk->rows * to_bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (measure(chunk, row->to, width, to_bytes, &difference, &power) != ACCEL_OK)
+        return model_no_memory(error, accel_model_file_path(run->job->file), width * sizeof(float));
+    return settle(run, chunk, chunk->rows * to_bytes, difference, power, error);
+}
+
+static void *work(void *data)
+{
+    struct run *run = data;
+    struct chunk chunk = {0};
+    while (take(run, &chunk)) {
+        struct accel_error error = {0};
+        int32_t code =
+            run->job->rows[chunk.tensor].converted ? convert(run, &chunk, &error) : copy(run, &chunk, &error);
+        if (code != ACCEL_OK)
+            fail(run, code, &error);
+    }
+    free(chunk.in);
+    free(chunk.values);
+    free(chunk.out);
+    return NULL;
+}
+
+/* The caller is one of the threads. Where another cannot be had, the rest do its part. */
+static void work_together(struct run *run)
+{
+    uint32_t started = 0, wanted = run->job->threads - 1;
+    pthread_t *threads = calloc(wanted + 1, sizeof(*threads));
+    sigset_t all, before;
+    /* Signals are for the caller's thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (threads != NULL && started < wanted && pthread_create(&threads[started], NULL, work, run) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(run);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+static int32_t check_path(const struct accel_quantize_job *job, const char *path, struct accel_error *error)
+{
+    struct stat in, out;
+    int fd = accel_model_file_part_fd(job->file, 0);
+    if (path == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: path is NULL");
+    if (fd >= 0 && fstat(fd, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: is the file that is read; write to another name", path);
+    return ACCEL_OK;
+}
+
+/* What an earlier run wrote counts as done. */
+static void begin_states(struct run *run)
+{
+    for (uint64_t i = 0; i < run->job->count; i++) {
+        struct accel_quantize_row *row = &run->job->rows[i];
+        run->states[i].unwritten = rows_of(run->job, i);
+        run->all_bytes += row->bytes;
+        if (!model_staged_has(run->staged, (uint32_t)i))
+            continue;
+        run->done_bytes += row->bytes;
+        row->relative_error = row->converted ? -1 : 0;
+    }
+}
+
+int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uint64_t *out_resumed,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct run run = {.job = job, .error = error};
+    struct model_staged_plan plan;
+    int32_t code = check_path(job, path, error);
+    if (code != ACCEL_OK)
+        return code;
+    plan = (struct model_staged_plan){.path = path,
+                                      .header = job->header.data,
+                                      .header_bytes = job->header.bytes,
+                                      .bytes = job->header.file_bytes,
+                                      .identity = job->identity,
+                                      .pieces = (uint32_t)job->count};
+    run.states = calloc((size_t)job->count + 1, sizeof(*run.states));
+    if (run.states == NULL)
+        return model_no_memory(error, path, job->count * sizeof(*run.states));
+    code = model_staged_open(&plan, &run.staged, error);
+    if (code == ACCEL_OK) {
+        pthread_mutex_init(&run.mutex, NULL);
+        begin_states(&run);
+        if (out_resumed)
+            *out_resumed = model_staged_resumed(run.staged);
+        work_together(&run);
+        pthread_mutex_destroy(&run.mutex);
+        code = run.code;
+    }
+    if (code == ACCEL_OK)
+        code = model_staged_finish(run.staged, error);
+    model_staged_close(run.staged);
+    free(run.states);
+    return code;
+}

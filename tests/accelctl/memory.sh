@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Memory as planned against memory as measured, through the command, within 2 %: stories260K, SmolLM2-135M where
+# ACCEL_REAL_MODELS has it, and a model of 1.1 billion random weights where ACCEL_TEST_LARGE is set; weights in f16, q8
+# and q4, two lengths of the context.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+# compare MODEL CONTEXT NAME
+compare()
+{
+    try 0 "$accelctl" run "$1" --json --greedy --ignore-end -n 8 --set context="$2" --set kv.type.k=f16 \
+        --set kv.type.v=f16 --prompt "Once upon a time"
+    planned=$(value memory.planned)
+    measured=$(value memory.measured)
+    checks=$((checks + 1))
+    error=$(awk -v p="$planned" -v m="$measured" 'BEGIN { printf "%.3f", 100 * (m / p - 1) }')
+    echo "$3, context $2: planned $planned, measured $measured, $error %"
+    awk -v e="$error" 'BEGIN { exit !(e > -2 && e < 2) }' || fail "$3, context $2: $error %"
+}
+
+# types NAME FILE SHORT LONG: the file in three types, with two lengths of the context
+types()
+{
+    for type in f16 q8_0 q4_0; do
+        try 0 "$accelctl" quantize --type $type "$2" "$work/model.gguf"
+        compare "$work/model.gguf" "$3" "$1 $type"
+        compare "$work/model.gguf" "$4" "$1 $type"
+    done
+    rm -f "$work/model.gguf"
+}
+
+types stories260K "$f32" 128tok 512tok
+real=${ACCEL_REAL_MODELS:-}/SmolLM2-135M-Instruct.Q4_1.gguf
+[ -f "$real" ] || real=${ACCEL_REAL_MODELS:-}/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+if [ -f "$real" ]; then
+    types SmolLM2-135M "$real" 512tok 4096tok
+else
+    echo "skipped: SmolLM2-135M is not in ACCEL_REAL_MODELS"
+fi
+make_model=$ACCEL_TEST_BUILDDIR/tests/bench/make_model
+if [ -n "${ACCEL_TEST_LARGE:-}" ] && [ -x "$make_model" ]; then
+    for type in f16 q8_0 q4_0; do
+        try 0 "$make_model" "$work/model.gguf" $type
+        compare "$work/model.gguf" 512tok "1.1B $type"
+        compare "$work/model.gguf" 2048tok "1.1B $type"
+        rm -f "$work/model.gguf"
+    done
+else
+    echo "skipped: the model of 1.1 billion weights, since ACCEL_TEST_LARGE is not set or make_model was not made"
+fi
+finish

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/say.h"
+#include "tools/accelctl/verb.h"
+
+#include <accel/model/quantize.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+struct quantize_options {
+    const char *type;
+    struct text_list keep;
+    uint64_t threads;
+    uint32_t dry;
+    uint32_t tensors;
+    uint32_t json;
+    uint32_t zero;
+};
+
+static const struct option_row options[] = {
+    {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
+     "type of the matrices: f32, f16, bf16, q8_0, q4_0 (as without the option) or q4_1", 0, 0},
+    {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
+     "copy tensors whose names match, as 'blk.*.attn_v.weight'; may be repeated", 0, 0},
+    {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
+     "threads; without it one for each processor", 1, 1024},
+    {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL, "say what would be written, and end", 0,
+     0},
+    {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},
+    {"json", 0, OPTION_FLAG, offsetof(struct quantize_options, json), NULL,
+     "print one JSON document, errors too, with the name of its schema", 0, 0},
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* What the line on the terminal knows. */
+struct bar {
+    struct timespec begun;
+    double told; /* seconds */
+    uint32_t shown;
+    uint32_t on;
+};
+
+static double seconds_since(const struct timespec *begun)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
+}
+
+static int32_t tell(void *data, uint64_t done, uint64_t all)
+{
+    struct bar *bar = data;
+    double now = seconds_since(&bar->begun), part = all == 0 ? 1 : (double)done / (double)all;
+    char text[32], whole[32];
+
+    if (bar->on && now > 0.5 && now - bar->told >= 0.1) {
+        bar->told = now;
+        bar->shown = 1;
+        fprintf(stderr, "\r\033[K%3.0f %%  %s of %s, %.0f s left", 100 * part, bytes_text(done, text),
+                bytes_text(all, whole), part > 0 ? now / part - now : 0);
+    }
+    return interrupted != 0;
+}
+
+/* ---- results ---- */
+
+static json_t *row_json(const struct accel_quantize_row *row)
+{
+    json_t *error = row->converted && row->relative_error >= 0 ? json_real(row->relative_error) : json_null();
+
+    return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:o}", "name", row->name, "from", row->from_name, "to",
+                     row->to_name, "converted", row->converted != 0, "elements", (json_int_t)row->elements, "bytes",
+                     (json_int_t)row->bytes, "reason", row->reason, "relative_error", error);
+}
+
+static int print_document(const struct accel_quantize_job *job, const char *out, uint64_t resumed, double seconds)
+{
+    json_t *rows = json_array();
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++)
+        json_array_append_new(rows, row_json(accel_quantize_get(job, i)));
+    return print_json(json_pack("{s:s, s:I, s:I, s:f, s:o}", "path", out, "bytes",
+                                (json_int_t)accel_quantize_bytes(job), "resumed", (json_int_t)resumed, "seconds",
+                                seconds, "tensors", rows),
+                      "accelctl/quantize/1");
+}
+
+static void print_rows(const struct accel_quantize_job *job)
+{
+    char text[32], error[32];
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+
+        error[0] = '\0';
+        if (row->relative_error > 0)
+            snprintf(error, sizeof error, "error %.5f%s", row->relative_error, row->reason[0] == '\0' ? "" : ", ");
+        printf("  %-32s %5s -> %-5s %11s  %s%s\n", row->name, row->from_name, row->to_name,
+               bytes_text(row->bytes, text), error, row->reason);
+    }
+}
+
+/* Types with what they hold, in the order in which they first occur. */
+static void print_types(const struct accel_quantize_job *job)
+{
+    uint64_t count = accel_quantize_count(job);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t type = accel_quantize_get(job, i)->to;
+        uint64_t bytes = 0, elements = 0, tensors = 0, before = 0;
+        char text[32];
+
+        for (uint64_t j = 0; j < count; j++) {
+            const struct accel_quantize_row *row = accel_quantize_get(job, j);
+
+            if (row->to != type)
+                continue;
+            before += j < i;
+            tensors++;
+            bytes += row->bytes;
+            elements += row->elements;
+        }
+        if (before == 0)
+            printf("  %-6s %4llu tensors  %11s  %.3f bits per weight\n", accel_quantize_get(job, i)->to_name,
+                   (unsigned long long)tensors, bytes_text(bytes, text),
+                   elements == 0 ? 0 : 8.0 * (double)bytes / (double)elements);
+    }
+}
+
+static void print_result(const struct accel_quantize_job *job, const struct quantize_options *chosen, const char *out,
+                         uint64_t resumed, double seconds)
+{
+    char text[32];
+
+    if (chosen->tensors)
+        print_rows(job);
+    print_types(job);
+    if (resumed > 0)
+        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)resumed);
+    if (chosen->dry)
+        printf("%s would have %s\n", out, bytes_text(accel_quantize_bytes(job), text));
+    else
+        printf("%s: %s in %.1f s\n", out, bytes_text(accel_quantize_bytes(job), text), seconds);
+}
+
+static int32_t write_file(struct accel_quantize_job *job, const char *out, struct bar *bar, uint64_t *resumed,
+                          struct accel_error *error)
+{
+    struct sigaction action = {.sa_handler = interrupt}, before;
+    int32_t code;
+
+    sigaction(SIGINT, &action, &before);
+    code = accel_quantize_run(job, out, resumed, error);
+    sigaction(SIGINT, &before, NULL);
+    if (bar->shown)
+        fprintf(stderr, "\r\033[K");
+    return code;
+}
+
+static int refuse(const struct quantize_options *chosen, struct accel_error *error)
+{
+    int code = EXIT_INTERRUPTED;
+
+    if (error->code == ACCEL_E_CANCELLED)
+        accel_error_remedy(error, "the same command goes on from there");
+    else if (error->code == ACCEL_E_IO)
+        code = EXIT_FAILED;
+    else if (error->code == ACCEL_E_INVALID)
+        code = EXIT_USAGE;
+    else
+        return say_error(chosen->json, error);
+    return say(chosen->json, code, accel_error_name(error->code), error->text, error->remedy);
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct quantize_options chosen = {.type = "q4_0"};
+    struct accel_quantize_options wanted = {.size = sizeof wanted};
+    struct accel_quantize_job *job = NULL;
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    struct bar bar = {.on = isatty(STDERR_FILENO) == 1};
+    uint64_t resumed = 0;
+    int code = parse_options(verb, &count, arguments, &chosen);
+    int32_t result;
+
+    if (code >= 0)
+        return code;
+    clock_gettime(CLOCK_MONOTONIC, &bar.begun);
+    wanted.type = chosen.type;
+    wanted.threads = chosen.threads == 0 ? (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) : (uint32_t)chosen.threads;
+    wanted.keep = chosen.keep.items;
+    wanted.keep_count = chosen.keep.count;
+    wanted.progress = tell;
+    wanted.progress_data = &bar;
+    result = accel_model_file_open(arguments[0], NULL, &file, &error);
+    if (result == ACCEL_OK)
+        result = accel_quantize_plan(file, &wanted, &job, &error);
+    if (result == ACCEL_OK && !chosen.dry)
+        result = write_file(job, arguments[1], &bar, &resumed, &error);
+    if (result != ACCEL_OK) {
+        code = refuse(&chosen, &error);
+    } else if (chosen.json) {
+        code = print_document(job, arguments[1], resumed, seconds_since(&bar.begun));
+    } else {
+        print_result(job, &chosen, arguments[1], resumed, seconds_since(&bar.begun));
+        code = EXIT_DONE;
+    }
+    accel_quantize_free(job);
+    accel_model_file_close(file);
+    return code;
+}
+
+const struct verb verb_quantize = {
+    .name = "quantize",
+    .summary = "write a model again with other types of weights",
+    .arguments = "IN OUT",
+    .detail =
+        "IN and OUT are GGUF files. Matrices are rounded to nearest; norms and biases, and rows that are no whole "
+        "number of blocks, keep their precision, and --tensors says so for each.\n"
+        "OUT gets its name when it is complete. A run that was interrupted or killed left OUT.part; the same "
+        "command goes on from there.",
+    .example = "accelctl quantize --type q8_0 model-f16.gguf model-q8_0.gguf\na file of half the size",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .least = 2,
+    .most = 2,
+    .run = run,
+};
