@@ -70,18 +70,22 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
     const char *folder = context->options.profile_path;
+    const char *remedy = "the folder that was named for profiles has to hold base.yaml";
     struct accel_error *why = &context->profile_error;
     char *installed = NULL;
     int32_t code = ACCEL_OK;
     accel_error_clear(why);
-    if (folder == NULL)
-        folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
+    if (folder == NULL && (folder = accel_env_get("ACCEL_PROFILE_PATH", NULL)) != NULL)
+        remedy = "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it";
     if (folder == NULL) {
+        remedy = "install the profiles, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
         code = accel_paths_profiles(&installed, why);
         folder = installed;
     }
     if (code == ACCEL_OK)
         code = accel_profile_create(folder, &context->profile, why);
+    if (code == ACCEL_E_NOT_FOUND)
+        accel_error_remedy(why, "%s", remedy);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
                         folder == NULL ? "" : folder, why->text);

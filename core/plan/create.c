@@ -103,7 +103,8 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
         const struct accel_error *why = &plan->context->profile_error;
         code = accel_error_set(error, why->code ? why->code : ACCEL_E_NOT_FOUND, "%s",
                                why->code ? why->text : "no profiles were found");
-        accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
+        if (*why->remedy)
+            accel_error_remedy(error, "%s", why->remedy);
         return code;
     }
     code = accel_plan_make_facts(plan, request, error);

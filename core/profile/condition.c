@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/profile/members.h"
+
 /** What one reading carries along. */
 struct reading {
     const char *path;
@@ -17,9 +19,9 @@ static const struct {
     const char *text;
     enum accel_comparison comparison;
 } comparisons[] = {
-    {"==", ACCEL_COMPARE_EQUAL},   {"!=", ACCEL_COMPARE_UNEQUAL}, {"<", ACCEL_COMPARE_BELOW},
-    {"<=", ACCEL_COMPARE_AT_MOST}, {">", ACCEL_COMPARE_ABOVE},    {">=", ACCEL_COMPARE_AT_LEAST},
-    {"in", ACCEL_COMPARE_IN},
+    {"==", ACCEL_COMPARE_EQUAL},   {"!=", ACCEL_COMPARE_UNEQUAL},        {"<", ACCEL_COMPARE_BELOW},
+    {"<=", ACCEL_COMPARE_AT_MOST}, {">", ACCEL_COMPARE_ABOVE},           {">=", ACCEL_COMPARE_AT_LEAST},
+    {"in", ACCEL_COMPARE_IN},      {"contains", ACCEL_COMPARE_CONTAINS},
 };
 
 static int32_t no_memory(const struct reading *r)
@@ -64,6 +66,10 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
         return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "condition on %s has an empty value",
                                  condition->fact->name);
     literal->text = text;
+    if (condition->comparison == ACCEL_COMPARE_CONTAINS) {
+        condition->literal_count++;
+        return ACCEL_OK;
+    }
     literal->is_number = accel_number_parse(text, &literal->number, &unit);
     if (is_ordering(condition->comparison) && !literal->is_number)
         return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
@@ -105,17 +111,29 @@ static int32_t read_list(const struct reading *r, struct accel_condition *condit
 static int32_t read_value(const struct reading *r, struct accel_condition *condition, char *rest)
 {
     rest = trim(rest);
-    if (condition->comparison == ACCEL_COMPARE_IN)
+    if (condition->comparison == ACCEL_COMPARE_IN || condition->comparison == ACCEL_COMPARE_NOT_IN)
         return read_list(r, condition, rest);
     condition->literals = accel_arena_array(r->arena, 1, sizeof(*condition->literals));
     return condition->literals ? read_literal(r, condition, rest) : no_memory(r);
+}
+
+/* True for "not in", of which "not" was read; the text goes on behind it then. */
+static bool is_not_in(const char *operation, char **text)
+{
+    char *rest = *text + strspn(*text, " ");
+    if (strcmp(operation, "not") != 0 || strncmp(rest, "in", 2) != 0 || (rest[2] != ' ' && rest[2] != '['))
+        return false;
+    *text = rest + 2;
+    return true;
 }
 
 static int32_t read_one(const struct reading *r, struct accel_condition *condition)
 {
     char *text = accel_arena_strdup(r->arena, r->node->text);
     const char *name, *operation;
-    if (text == NULL)
+    condition->text = r->node->text;
+    condition->place = accel_members_place(r->path, r->node, r->arena);
+    if (text == NULL || condition->place == NULL)
         return no_memory(r);
     name = next_word(&text);
     operation = name ? next_word(&text) : NULL;
@@ -128,13 +146,17 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
         return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "fact \"%.60s\" is unknown%s%s%s", name,
                                  near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
+    if (is_not_in(operation, &text)) {
+        condition->comparison = ACCEL_COMPARE_NOT_IN;
+        return read_value(r, condition, text);
+    }
     for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++)
         if (strcmp(comparisons[i].text, operation) == 0) {
             condition->comparison = comparisons[i].comparison;
             return read_value(r, condition, text);
         }
     return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
-                             "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in", operation);
+                             "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in, not in, contains", operation);
 }
 
 int32_t accel_condition_read(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena,
@@ -162,6 +184,32 @@ int32_t accel_condition_read(const char *path, const struct accel_yaml_node *nod
     return code;
 }
 
+static char fold(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+/* True for what a word is made of; bytes of letters outside of ASCII are part of words. */
+static bool is_part_of_word(char letter)
+{
+    letter = fold(letter);
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || (letter & 0x80) != 0;
+}
+
+/* "T4" is in "Tesla T4" and not in "T400". */
+static bool contains_words(const char *text, const char *words)
+{
+    size_t length = strlen(words);
+    for (const char *at = text; *at; at++) {
+        size_t same = 0;
+        while (same < length && fold(at[same]) == fold(words[same]))
+            same++;
+        if (same == length && (at == text || !is_part_of_word(at[-1])) && !is_part_of_word(at[length]))
+            return true;
+    }
+    return false;
+}
+
 /* Numbers are compared as numbers, so that 8GiB is 8192MiB; a fact that is no number equals none. */
 static bool holds_for(enum accel_comparison comparison, const char *fact, const struct accel_literal *literal)
 {
@@ -169,8 +217,11 @@ static bool holds_for(enum accel_comparison comparison, const char *fact, const 
     int64_t number;
     bool numeric = literal->is_number && accel_number_parse(fact, &number, &unit);
     switch (comparison) {
+    case ACCEL_COMPARE_CONTAINS:
+        return contains_words(fact, literal->text);
     case ACCEL_COMPARE_EQUAL:
     case ACCEL_COMPARE_IN:
+    case ACCEL_COMPARE_NOT_IN:
         return numeric ? number == literal->number : strcmp(fact, literal->text) == 0;
     case ACCEL_COMPARE_UNEQUAL:
         return numeric ? number != literal->number : strcmp(fact, literal->text) != 0;
@@ -194,8 +245,8 @@ static bool one_holds(const struct accel_condition *condition, const struct acce
             value = facts[i].value;
     for (uint32_t i = 0; value && i < condition->literal_count; i++)
         if (holds_for(condition->comparison, value, &condition->literals[i]))
-            return true;
-    return false;
+            return condition->comparison != ACCEL_COMPARE_NOT_IN;
+    return value && condition->comparison == ACCEL_COMPARE_NOT_IN;
 }
 
 bool accel_condition_holds(const struct accel_condition *conditions, const struct accel_profile_pair *facts,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >= or `in [a, b]`. A list of conditions holds when
- * all of them do. A condition on a fact that nobody knows does not hold, whatever its operator.
+ * Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >=, `contains words`, `in [a, b]` or `not in [a,
+ * b]`. A list of conditions holds when all of them do. A condition on a fact that nobody knows does not hold, whatever
+ * its operator.
  */
 #ifndef ACCEL_CORE_PROFILE_CONDITION_H
 #define ACCEL_CORE_PROFILE_CONDITION_H
@@ -21,6 +22,8 @@ enum accel_comparison {
     ACCEL_COMPARE_ABOVE,
     ACCEL_COMPARE_AT_LEAST,
     ACCEL_COMPARE_IN,
+    ACCEL_COMPARE_NOT_IN,
+    ACCEL_COMPARE_CONTAINS,
 };
 
 /** A value to compare with. */
@@ -36,6 +39,8 @@ struct accel_condition {
     enum accel_comparison comparison;
     uint32_t literal_count;
     struct accel_literal *literals;
+    const char *text;  /**< as it was written */
+    const char *place; /**< "FILE:LINE" */
 };
 
 /** Reads a condition, or a list of them, from a scalar or a sequence of scalars. */

@@ -23,6 +23,21 @@ static const struct accel_known_fact facts[] = {
 #undef ACCEL_PROFILE_FACT
 };
 
+/** Facts whose words are all known. */
+static const struct closed {
+    const char *name;
+    const char *words;
+} closed[] = {
+    {"device.kind", "cpu gpu npu other"},
+    {"device.software", "true false"},
+    {"device.unified", "true false"},
+    {"device.remote", "true false"},
+    {"device.display", "true false"},
+    {"device.target", "true false"},
+    {"request.mode", "stream components"},
+    {"model.kind", "generation embedding encoder-decoder vision audio multimodal audio-multimodal"},
+};
+
 /** Units that may follow a number, and what one of them is in the base unit. */
 static const struct unit {
     const char *text;
@@ -140,6 +155,26 @@ const char *accel_known_fact_suggest(const char *name)
     return best;
 }
 
+const char *accel_key_meant(const char *name)
+{
+    size_t prefix = strcspn(name, ".") + 1;
+    size_t rest = strlen(name) < prefix ? 0 : strlen(name) - prefix;
+    uint32_t distance = rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
+    const char *best = NULL;
+    for (uint32_t i = 0; i < COUNT(keys) && distance; i++)
+        if (strncmp(keys[i].name, name, prefix) == 0)
+            best = nearer(name + prefix, keys[i].name + prefix, best, &distance);
+    return best ? best - prefix : NULL;
+}
+
+const char *accel_known_fact_words(const char *name)
+{
+    for (uint32_t i = 0; i < COUNT(closed); i++)
+        if (strcmp(closed[i].name, name) == 0)
+            return closed[i].words;
+    return NULL;
+}
+
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit)
 {
     const char *at = text;
@@ -165,7 +200,7 @@ bool accel_number_parse(const char *text, int64_t *out_number, const char **out_
     return false;
 }
 
-static bool is_word_of(const char *words, const char *text)
+bool accel_word_is_among(const char *words, const char *text)
 {
     size_t length = strlen(text);
     for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
@@ -252,7 +287,7 @@ bool accel_key_parse(const struct accel_key *key, const char *text, struct accel
         *out_value = (struct accel_key_value){text, text[0] == 't', true};
         return true;
     default:
-        if (is_word_of(key->words, text)) {
+        if (accel_word_is_among(key->words, text)) {
             *out_value = (struct accel_key_value){text, 0, false};
             return true;
         }
@@ -264,9 +299,9 @@ bool accel_key_parse(const struct accel_key *key, const char *text, struct accel
     }
 }
 
-void accel_key_variable(const struct accel_key *key, char *text, size_t bytes)
+void accel_key_variable(const char *name, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "ACCEL_%s", key->name);
+    snprintf(text, bytes, "ACCEL_%s", name);
     for (char *at = text; *at; at++) {
         if (*at == '.')
             *at = '_';

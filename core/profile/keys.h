@@ -78,7 +78,19 @@ bool accel_key_parse(const struct accel_key *key, const char *text, struct accel
  */
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit);
 
-/** Writes the name of the environment's variable of a setting, "ACCEL_KV_TYPE_K". */
-void accel_key_variable(const struct accel_key *key, char *text, size_t bytes);
+/** Writes the name of the environment's variable of a setting or of an option of a driver, "ACCEL_KV_TYPE_K". */
+void accel_key_variable(const char *name, char *text, size_t bytes);
+
+/** The words that a fact may be, separated by spaces, where they are all known: "cpu gpu npu other"; else NULL. */
+const char *accel_known_fact_words(const char *name);
+
+/** True when `text` is one of `words`, which are separated by spaces. */
+bool accel_word_is_among(const char *words, const char *text);
+
+/**
+ * The setting that was meant by what looks like an option of a driver, or NULL: "cpu.pinn" is one letter from
+ * "cpu.pin", as against "cpu.isa". Stricter than accel_key_suggest, because drivers name their options themselves.
+ */
+const char *accel_key_meant(const char *name);
 
 #endif

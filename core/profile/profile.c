@@ -6,8 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/profile/folder.h"
 #include "core/profile/internal.h"
+
+static struct accel_profile_shelf *make_shelf(void)
+{
+    struct accel_profile_shelf *shelf = calloc(1, sizeof(*shelf));
+    if (shelf && pthread_mutex_init(&shelf->lock, NULL) != 0) {
+        free(shelf);
+        return NULL;
+    }
+    return shelf;
+}
 
 int32_t accel_profile_create(const char *folder, struct accel_profile **out_profile, struct accel_error *error)
 {
@@ -15,14 +26,12 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
     int32_t code;
     *out_profile = NULL;
     profile = calloc(1, sizeof(*profile));
-    if (profile == NULL || (profile->folder = strdup(folder)) == NULL) {
+    if (profile == NULL || (profile->shelf = make_shelf()) == NULL || (profile->folder = strdup(folder)) == NULL) {
         accel_profile_free(profile);
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profiles");
     }
-    code = accel_profile_file_read(&profile->base, folder, "base", error);
+    code = accel_profile_file_read(&profile->base, folder, ACCEL_PROFILE_BASE, "base", error);
     if (code != ACCEL_OK) {
-        if (code == ACCEL_E_NOT_FOUND)
-            accel_error_remedy(error, "set ACCEL_PROFILE_PATH to the folder that holds base.yaml");
         accel_profile_free(profile);
         return code;
     }
@@ -30,64 +39,145 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
     return ACCEL_OK;
 }
 
+static void free_entry(struct accel_profile_entry *entry)
+{
+    accel_profile_file_free(&entry->file);
+    free(entry);
+}
+
+static void free_shelf(struct accel_profile_shelf *shelf)
+{
+    while (shelf->entries) {
+        struct accel_profile_entry *next = shelf->entries->next;
+        free_entry(shelf->entries);
+        shelf->entries = next;
+    }
+    if (shelf->devices)
+        accel_profile_names_free(shelf->devices);
+    free(shelf->devices);
+    pthread_mutex_destroy(&shelf->lock);
+    free(shelf);
+}
+
 void accel_profile_free(struct accel_profile *profile)
 {
     if (profile == NULL)
         return;
-    while (profile->platforms) {
-        struct accel_profile_platform *next = profile->platforms->next;
-        accel_profile_file_free(&profile->platforms->file);
-        free(profile->platforms);
-        profile->platforms = next;
-    }
+    if (profile->shelf)
+        free_shelf(profile->shelf);
     accel_profile_file_free(&profile->base);
     free(profile->folder);
     free(profile);
 }
 
-const struct accel_profile_platform *accel_profile_platform_find(const struct accel_profile *profile, const char *name)
+/* ---- entries ---- */
+
+int32_t accel_profile_entry_failure(const struct accel_profile_entry *entry, struct accel_error *error)
 {
-    for (const struct accel_profile_platform *platform = profile->platforms; platform; platform = platform->next)
-        if (strcmp(platform->file.name, name) == 0)
-            return platform;
+    if (entry->failure.code == ACCEL_OK)
+        return ACCEL_OK;
+    accel_error_set(error, entry->failure.code, "%s", entry->failure.text);
+    if (*entry->failure.remedy)
+        accel_error_remedy(error, "%s", entry->failure.remedy);
+    return entry->failure.code;
+}
+
+static struct accel_profile_entry *look_up(const struct accel_profile_shelf *shelf, uint32_t layer, const char *name)
+{
+    for (struct accel_profile_entry *entry = shelf->entries; entry; entry = entry->next)
+        if (entry->file.layer == layer && strcmp(entry->file.name, name) == 0)
+            return entry;
     return NULL;
 }
 
-int32_t accel_profile_platform_failure(const struct accel_profile_platform *platform, struct accel_error *error)
+/* A lack of memory passes, so it leaves no entry; what is wrong with a file stays. */
+static int32_t read_entry(const struct accel_profile *profile, uint32_t layer, const char *name,
+                          struct accel_profile_entry **out_entry, struct accel_error *error)
 {
-    if (platform->failure.code == ACCEL_OK)
-        return ACCEL_OK;
-    return accel_error_set(error, platform->failure.code, "%s", platform->failure.text);
+    struct accel_profile_entry *entry = calloc(1, sizeof(*entry));
+    int32_t code;
+    if (entry == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profile %s", name);
+    code = accel_profile_file_read(&entry->file, profile->folder, layer, name, &entry->failure);
+    if (code == ACCEL_E_MEMORY || entry->file.name == NULL) {
+        accel_error_set(error, code, "%s", entry->failure.text);
+        free_entry(entry);
+        return code;
+    }
+    /* A file that is there and inherits one that is not is an error; one that is not there at all says nothing. */
+    if (entry->file.is_absent)
+        accel_error_clear(&entry->failure);
+    entry->next = profile->shelf->entries;
+    profile->shelf->entries = entry;
+    *out_entry = entry;
+    return ACCEL_OK;
+}
+
+int32_t accel_profile_entry_find(const struct accel_profile *profile, uint32_t layer, const char *name,
+                                 const struct accel_profile_entry **out_entry, struct accel_error *error)
+{
+    struct accel_profile_entry *entry;
+    int32_t code = ACCEL_OK;
+    pthread_mutex_lock(&profile->shelf->lock);
+    entry = look_up(profile->shelf, layer, name);
+    if (entry == NULL)
+        code = read_entry(profile, layer, name, &entry, error);
+    pthread_mutex_unlock(&profile->shelf->lock);
+    *out_entry = entry;
+    return code;
+}
+
+int32_t accel_profile_devices(const struct accel_profile *profile, const struct accel_profile_names **out_names,
+                              struct accel_error *error)
+{
+    struct accel_profile_shelf *shelf = profile->shelf;
+    int32_t code = ACCEL_OK;
+    pthread_mutex_lock(&shelf->lock);
+    if (shelf->devices == NULL) {
+        struct accel_profile_names *names = calloc(1, sizeof(*names));
+        code = names ? accel_profile_names_read(profile->folder, ACCEL_PROFILE_DEVICE, names, error)
+                     : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+        if (code == ACCEL_OK)
+            shelf->devices = names;
+        else
+            free(names);
+    }
+    *out_names = shelf->devices;
+    pthread_mutex_unlock(&shelf->lock);
+    return code;
 }
 
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error)
 {
-    const struct accel_profile_platform *known;
-    struct accel_profile_platform *platform;
+    const struct accel_profile_entry *entry;
     int32_t code;
     if (!accel_profile_name_valid(name))
         return accel_error_set(error, ACCEL_E_INVALID, "\"%.80s\" is no name of a platform", name);
     /* The base is a layer already. */
     if (strcmp(name, "base") == 0)
         return ACCEL_OK;
-    known = accel_profile_platform_find(profile, name);
-    if (known)
-        return accel_profile_platform_failure(known, error);
-    platform = calloc(1, sizeof(*platform));
-    if (platform == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profile %s", name);
-    code = accel_profile_file_read(&platform->file, profile->folder, name, &platform->failure);
-    /* A platform needs no file; then it says nothing. A file that is there and inherits one that is not is an error. */
-    if (platform->file.is_absent)
-        accel_error_clear(&platform->failure);
-    /* A lack of memory passes; what is wrong with a file stays. */
-    if (code == ACCEL_E_MEMORY) {
-        accel_error_set(error, code, "%s", platform->failure.text);
-        accel_profile_file_free(&platform->file);
-        free(platform);
-        return code;
-    }
-    platform->next = profile->platforms;
-    profile->platforms = platform;
-    return accel_profile_platform_failure(platform, error);
+    code = accel_profile_entry_find(profile, ACCEL_PROFILE_PLATFORM, name, &entry, error);
+    return code == ACCEL_OK ? accel_profile_entry_failure(entry, error) : code;
+}
+
+int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t layer, const char *name,
+                                  const char *place, struct accel_error *error)
+{
+    struct accel_profile_names known;
+    struct accel_strbuf list;
+    const char *near;
+    int32_t code;
+    accel_strbuf_init(&list, 200);
+    if (accel_profile_names_read(profile->folder, layer, &known, NULL) != ACCEL_OK)
+        known = (struct accel_profile_names){0};
+    for (uint32_t i = 0; i < known.count; i++)
+        accel_strbuf_printf(&list, "%s%s", i ? ", " : "", known.names[i]);
+    near = accel_suggest(name, (const char *const *)known.names, known.count);
+    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s%s%s", place,
+                           accel_profile_layer_name(layer), name, near ? "; did you mean \"" : "", near ? near : "",
+                           near ? "\"?" : "");
+    accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
+    accel_strbuf_free(&list);
+    accel_profile_names_free(&known);
+    return code;
 }

@@ -6,12 +6,14 @@
  * profiles/README.md, the settings in core/profile/keys.def, the facts that rules may ask for in
  * core/profile/facts.def.
  *
- * Layers, weakest first: built in (keys.def) < base.yaml < the platform's file < environment (ACCEL_*) < given. Inside
- * a layer the order of the file decides and the last match wins; every loser is kept.
+ * Layers, weakest first: built in (keys.def) < base.yaml < the platform's file < the client's < the device's < the
+ * model's < files of the site: system, user, folder < environment < given. Inside a layer the order of the file decides
+ * and the last match wins; every loser is kept.
  *
  * Ownership: a profile and a set of settings own every string that they show. Threads: a profile may be resolved from
- * any thread once everything is added; settings are read-only. Errors: a file's text names file:line:column; unknown
- * keys bring a suggestion.
+ * any thread; files are read when they are first needed. Settings are read-only. Errors: a file's text names
+ * file:line:column; unknown keys bring a suggestion. A file that cannot be used fails everything for which it counts,
+ * so that it is never passed over.
  */
 #ifndef ACCEL_CORE_PROFILE_PROFILE_H
 #define ACCEL_CORE_PROFILE_PROFILE_H
@@ -19,6 +21,8 @@
 #include <accel/error.h>
 #include <accel/plan.h>
 #include <stdint.h>
+
+#include "core/base/arena.h"
 
 struct accel_profile;
 struct accel_settings;
@@ -30,12 +34,35 @@ struct accel_profile_pair {
     const char *origin; /**< words for people: "command line --set context=2048tok"; never NULL */
 };
 
-/* Where the value of a setting comes from. */
+/* Where the value of a setting comes from: ACCEL_LAYER_... of accel/profile.h. */
 #define ACCEL_PROFILE_BUILTIN 0u     /**< the default of keys.def */
 #define ACCEL_PROFILE_BASE 1u        /**< base.yaml */
-#define ACCEL_PROFILE_PLATFORM 2u    /**< the file of the platform */
-#define ACCEL_PROFILE_ENVIRONMENT 3u /**< a variable ACCEL_... */
-#define ACCEL_PROFILE_GIVEN 4u       /**< the caller */
+#define ACCEL_PROFILE_PLATFORM 2u    /**< NAME.yaml: the fact platform, else driver.name */
+#define ACCEL_PROFILE_CLIENT 3u      /**< clients/NAME.yaml: the setting client */
+#define ACCEL_PROFILE_DEVICE 4u      /**< devices/NAME.yaml: those that match, or the fact device.profile */
+#define ACCEL_PROFILE_MODEL 5u       /**< models/NAME.yaml: the fact model.name */
+#define ACCEL_PROFILE_SYSTEM 6u      /**< /etc/accel/accel.yaml */
+#define ACCEL_PROFILE_USER 7u        /**< $XDG_CONFIG_HOME/accel/accel.yaml */
+#define ACCEL_PROFILE_FOLDER 8u      /**< ./accel.yaml */
+#define ACCEL_PROFILE_ENVIRONMENT 9u /**< variables: names of the documents, then ACCEL_..., which are stronger */
+#define ACCEL_PROFILE_GIVEN 10u      /**< the caller */
+
+/** A fact in force. */
+struct accel_profile_fact {
+    const char *key;
+    const char *value;   /**< sizes in bytes */
+    const char *unit;    /**< "bytes", "tok" or empty */
+    const char *place;   /**< "profiles/devices/t4.yaml:7", or the origin that the caller gave */
+    const char *because; /**< or empty */
+    uint32_t layer;      /**< ACCEL_PROFILE_GIVEN, MODEL, DEVICE, or BUILTIN for what follows from another fact */
+};
+
+/** Facts of caller, devices and model together. Free with accel_profile_facts_free. */
+struct accel_profile_facts {
+    struct accel_arena arena;
+    uint32_t count;
+    struct accel_profile_fact *facts;
+};
 
 /** The value of one setting. */
 struct accel_profile_setting {
@@ -59,19 +86,25 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
 /** Frees it. NULL is allowed. */
 void accel_profile_free(struct accel_profile *profile);
 
-/** Reads the file of a platform, `folder`/NAME.yaml, where there is one. A second call for a name does nothing but
- *  answer the same. A file that cannot be used fails every later accel_profile_resolve for that platform too, so that
- * it is never passed over. Names are lower case letters, digits, '-' and '_', else ACCEL_E_INVALID. */
+/** Reads the file of a platform ahead of its use, `folder`/NAME.yaml, where there is one. Names are lower case letters,
+ *  digits, '.', '-' and '_', else ACCEL_E_INVALID. */
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
 
+/** What is known when these facts are given: they themselves, and what the files of the device and of the model add to
+ *  them, weaker than they. ACCEL_E_NOT_FOUND: a platform or device.profile has no file. */
+int32_t accel_profile_facts(const struct accel_profile *profile, const struct accel_profile_pair *facts,
+                            uint32_t fact_count, struct accel_profile_facts *out_facts, struct accel_error *error);
+
+void accel_profile_facts_free(struct accel_profile_facts *facts);
+
 /**
- * Resolves every setting. The platform is the added one whose name is the fact "driver.name". `given` is the strongest
- * layer, its last entry first among them. ACCEL_E_NOT_FOUND: a given key is unknown; ACCEL_E_INVALID: a value is of
- * the wrong type, lacks its unit or is out of range; ACCEL_E_DENIED: it is locked by a weaker layer, whose file:line
- * the text names.
+ * Resolves every setting. The platform is the fact "platform", else "driver.name". `given` is the strongest layer, its
+ * last entry first among them. ACCEL_E_NOT_FOUND: a given key is unknown, or a file that is named does not exist;
+ * ACCEL_E_INVALID: a value is of the wrong type, lacks its unit or is out of range; ACCEL_E_DENIED: it is locked by a
+ * weaker layer, whose file:line the text names, or a file of the site is not trusted.
  *
- * Keys that begin with the name of the driver and a dot are options of that driver when keys.def has none of that
- * name: they are taken as text, for the driver to check.
+ * Keys that begin with the name of the driver (or of the platform) and a dot are options of that driver when keys.def
+ * has none of that name: they are taken as text, for the driver to check.
  */
 int32_t accel_profile_resolve(const struct accel_profile *profile, const struct accel_profile_pair *facts,
                               uint32_t fact_count, const struct accel_profile_pair *given, uint32_t given_count,
@@ -90,6 +123,10 @@ const struct accel_profile_setting *accel_settings_find(const struct accel_setti
 /** A setting as a number. ACCEL_E_NOT_FOUND: no such key; ACCEL_E_INVALID: it is a word. */
 int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
                               struct accel_error *error);
+
+/** Facts that were in force, those of files and the client's name included. */
+uint32_t accel_settings_fact_count(const struct accel_settings *settings);
+const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index);
 
 /** The index of the first option of the driver; those before it are the settings of keys.def. */
 uint32_t accel_settings_driver_begin(const struct accel_settings *settings);

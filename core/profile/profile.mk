@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
 	%D%/condition.c %D%/condition.h \
-	%D%/internal.h \
+	%D%/facts.c %D%/folder.c %D%/folder.h %D%/internal.h \
 	%D%/facts.def %D%/keys.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
 	%D%/members.c %D%/members.h \
 	%D%/profile.c %D%/profile.h \
-	%D%/resolve.c \
+	%D%/resolve.c %D%/rows.c \
 	%D%/yaml.c %D%/yaml.h

@@ -32,6 +32,8 @@ struct accel_settings {
     struct accel_arena arena;
     uint32_t count;
     uint32_t key_count;
+    uint32_t fact_count;
+    struct accel_profile_fact *facts;
     struct accel_profile_setting *settings;
 };
 
@@ -40,9 +42,9 @@ struct resolver {
     struct accel_settings *settings;
     struct slot *first;
     struct slot **end;
-    const struct accel_profile_pair *facts;
-    uint32_t fact_count;
-    const char *driver; /* fact driver.name, or NULL */
+    struct accel_profile_scene scene;
+    const struct accel_profile_entry *client; /* NULL: none */
+    const char *driver;                       /* fact driver.name, else platform, or NULL */
     struct accel_error *error;
 };
 
@@ -67,7 +69,6 @@ static struct slot *add_slot(struct resolver *r, const struct accel_key *key)
     slot->key = key;
     *r->end = slot;
     r->end = &slot->next;
-    r->settings->count++;
     return slot;
 }
 
@@ -123,46 +124,83 @@ static int32_t apply_builtin(struct resolver *r)
             return accel_error_set(r->error, ACCEL_E_INTERNAL, "keys.def: %s: %s", key->name, why);
         code = add_candidate(r, slot, &value, "built in", "", ACCEL_PROFILE_BUILTIN);
     }
-    r->settings->key_count = r->settings->count;
     return code;
 }
 
-static int32_t apply_locks(struct resolver *r, const struct accel_profile_file *file, uint32_t layer)
+static bool is_option_of(const char *driver, const char *name)
+{
+    size_t length = driver ? strlen(driver) : 0;
+    return length && strncmp(name, driver, length) == 0 && name[length] == '.' && name[length + 1] != 0;
+}
+
+/* The slot of a setting, or a new one for an option of a driver. */
+static struct slot *need_slot(struct resolver *r, const char *name)
+{
+    struct slot *slot = find_slot(r, name);
+    const struct accel_key *key = slot ? NULL : copy_option(r, name);
+    return slot ? slot : key ? add_slot(r, key) : NULL;
+}
+
+static int32_t apply_locks(struct resolver *r, const struct accel_profile_file *file)
 {
     for (const struct accel_lock *lock = file->locks; lock; lock = lock->next) {
-        struct slot *slot = find_slot(r, lock->key);
-        if (slot == NULL || slot->locked_by)
+        struct slot *slot = need_slot(r, lock->key);
+        if (slot == NULL)
+            return no_memory(r);
+        if (slot->locked_by)
             continue;
         slot->locked_by = accel_arena_strdup(&r->settings->arena, lock->place);
-        slot->locked_layer = layer;
+        slot->locked_layer = file->layer;
         if (slot->locked_by == NULL)
             return no_memory(r);
     }
     return ACCEL_OK;
 }
 
-static int32_t apply_file(struct resolver *r, const struct accel_profile_file *file, uint32_t layer)
+/* Options of other drivers say nothing here; those that a platform inherits are its own. */
+static bool counts_here(struct resolver *r, const struct accel_profile_file *file, const struct accel_statement *s)
 {
-    int32_t code = ACCEL_OK;
-    if (!accel_condition_holds(file->match, r->facts, r->fact_count))
-        return ACCEL_OK;
-    for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next) {
-        struct slot *slot = find_slot(r, s->key->name);
-        if (!accel_condition_holds(s->conditions, r->facts, r->fact_count))
-            continue;
-        if (slot == NULL) {
-            const struct accel_key *key = copy_option(r, s->key->name);
-            slot = key ? add_slot(r, key) : NULL;
-        }
-        code = slot ? add_candidate(r, slot, &s->value, s->place, s->because, layer) : no_memory(r);
-    }
-    return code == ACCEL_OK ? apply_locks(r, file, layer) : code;
+    if (accel_key_find(s->key->name) || file->layer == ACCEL_PROFILE_PLATFORM || is_option_of(r->driver, s->key->name))
+        return true;
+    return find_slot(r, s->key->name) != NULL;
 }
 
-static int32_t apply_platform(struct resolver *r, const struct accel_profile_platform *platform)
+static int32_t apply_file(struct resolver *r, const struct accel_profile_file *file)
 {
-    int32_t code = platform ? accel_profile_platform_failure(platform, r->error) : ACCEL_OK;
-    return code == ACCEL_OK && platform ? apply_file(r, &platform->file, ACCEL_PROFILE_PLATFORM) : code;
+    const struct accel_profile_scene *scene = &r->scene;
+    int32_t code = ACCEL_OK;
+    for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next) {
+        struct slot *slot;
+        if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, scene->pairs, scene->fact_count))
+            continue;
+        slot = need_slot(r, s->key->name);
+        code = slot ? add_candidate(r, slot, &s->value, s->place, s->because, file->layer) : no_memory(r);
+    }
+    return code == ACCEL_OK ? apply_locks(r, file) : code;
+}
+
+/* A file that counts where its `match` holds. */
+static int32_t apply_matching(struct resolver *r, const struct accel_profile_file *file)
+{
+    return accel_condition_holds(file->match, r->scene.pairs, r->scene.fact_count) ? apply_file(r, file) : ACCEL_OK;
+}
+
+static int32_t apply_entry(struct resolver *r, const struct accel_profile_entry *entry)
+{
+    return entry ? apply_matching(r, &entry->file) : ACCEL_OK;
+}
+
+static int32_t apply_files(struct resolver *r)
+{
+    int32_t code = apply_matching(r, &r->scene.profile->base);
+    if (code == ACCEL_OK)
+        code = apply_entry(r, r->scene.platform);
+    if (code == ACCEL_OK)
+        code = apply_entry(r, r->client);
+    /* Whether these count was decided before they could state facts. */
+    for (uint32_t i = 0; i < r->scene.device_count && code == ACCEL_OK; i++)
+        code = apply_file(r, &r->scene.devices[i]->file);
+    return code == ACCEL_OK ? apply_entry(r, r->scene.model) : code;
 }
 
 static int32_t apply_text(struct resolver *r, struct slot *slot, const char *text, const char *place, uint32_t layer)
@@ -181,7 +219,7 @@ static int32_t apply_environment(struct resolver *r)
         const struct accel_key *key = accel_key_get(i);
         char variable[80], place[100];
         const char *text;
-        accel_key_variable(key, variable, sizeof(variable));
+        accel_key_variable(key->name, variable, sizeof(variable));
         text = accel_env_get(variable, NULL);
         if (text == NULL)
             continue;
@@ -191,25 +229,18 @@ static int32_t apply_environment(struct resolver *r)
     return code;
 }
 
-static bool is_option_of(const char *driver, const char *name)
-{
-    size_t length = driver ? strlen(driver) : 0;
-    return length && strncmp(name, driver, length) == 0 && name[length] == '.' && name[length + 1] != 0;
-}
-
 static int32_t find_given(struct resolver *r, const struct accel_profile_pair *pair, struct slot **out_slot)
 {
-    const struct accel_key *key;
-    const char *near;
+    const char *near = accel_key_meant(pair->key);
     *out_slot = find_slot(r, pair->key);
     if (*out_slot)
         return ACCEL_OK;
-    if (is_option_of(r->driver, pair->key)) {
-        key = copy_option(r, pair->key);
-        *out_slot = key ? add_slot(r, key) : NULL;
+    if (near == NULL && is_option_of(r->driver, pair->key)) {
+        *out_slot = need_slot(r, pair->key);
         return *out_slot ? ACCEL_OK : no_memory(r);
     }
-    near = accel_key_suggest(pair->key);
+    if (near == NULL)
+        near = accel_key_suggest(pair->key);
     return accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s%s%s", pair->origin,
                            pair->key, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
@@ -280,65 +311,131 @@ static const struct accel_plan_loser *loser_records(struct resolver *r, const st
     return records;
 }
 
+static int32_t write_setting(struct resolver *r, const struct slot *slot, struct accel_profile_setting *out)
+{
+    const struct candidate *winner = slot->strongest;
+    uint32_t losers;
+    const struct accel_plan_loser *overruled = loser_records(r, slot, &losers);
+    *out = (struct accel_profile_setting){
+        .key = slot->key->name,
+        .value = value_text(r, &winner->value),
+        .unit = unit_of(slot, &winner->value),
+        .place = winner->place,
+        .because = winner->because,
+        .losers = losers_text(r, winner->weaker),
+        .layer = winner->layer,
+        .is_number = winner->value.is_number,
+        .number = winner->value.number,
+        .overruled = overruled,
+        .overruled_count = losers,
+    };
+    return out->value && out->losers && overruled ? ACCEL_OK : no_memory(r);
+}
+
+/* An option that is only locked has no value. */
 static int32_t write_settings(struct resolver *r)
 {
     struct accel_settings *settings = r->settings;
-    struct accel_profile_setting *out = accel_arena_array(&settings->arena, settings->count, sizeof(*out));
-    settings->settings = out;
-    for (const struct slot *slot = r->first; slot && out; slot = slot->next, out++) {
-        const struct candidate *winner = slot->strongest;
-        uint32_t losers;
-        const struct accel_plan_loser *overruled = loser_records(r, slot, &losers);
-        *out = (struct accel_profile_setting){
-            .key = slot->key->name,
-            .value = value_text(r, &winner->value),
-            .unit = unit_of(slot, &winner->value),
-            .place = winner->place,
-            .because = winner->because,
-            .losers = losers_text(r, winner->weaker),
-            .layer = winner->layer,
-            .is_number = winner->value.is_number,
-            .number = winner->value.number,
-            .overruled = overruled,
-            .overruled_count = losers,
-        };
-        if (out->value == NULL || out->losers == NULL || overruled == NULL)
-            return no_memory(r);
-    }
-    return settings->settings ? ACCEL_OK : no_memory(r);
+    int32_t code = ACCEL_OK;
+    for (const struct slot *slot = r->first; slot; slot = slot->next)
+        settings->count += slot->strongest != NULL;
+    settings->key_count = accel_key_count();
+    settings->settings = accel_arena_array(&settings->arena, settings->count, sizeof(*settings->settings));
+    if (settings->settings == NULL)
+        return no_memory(r);
+    settings->count = 0;
+    for (const struct slot *slot = r->first; slot && code == ACCEL_OK; slot = slot->next)
+        if (slot->strongest)
+            code = write_setting(r, slot, &settings->settings[settings->count++]);
+    settings->facts = r->scene.facts;
+    settings->fact_count = r->scene.fact_count;
+    return code;
 }
 
-static const char *find_fact(const struct resolver *r, const char *key)
+/* One pass over all layers. */
+static int32_t apply_all(struct resolver *r, const struct accel_profile_pair *given, uint32_t given_count)
 {
-    const char *value = NULL;
-    for (uint32_t i = 0; i < r->fact_count; i++)
-        if (strcmp(r->facts[i].key, key) == 0)
-            value = r->facts[i].value;
-    return value;
+    int32_t code;
+    r->first = NULL;
+    r->end = &r->first;
+    code = apply_builtin(r);
+    if (code == ACCEL_OK)
+        code = apply_files(r);
+    if (code == ACCEL_OK)
+        code = apply_environment(r);
+    return code == ACCEL_OK ? apply_given(r, given, given_count) : code;
+}
+
+/* ---- the client ---- */
+
+/* Takes the file of the client that the other layers name, and its name as a fact. *out_again: the rest has to be
+ * resolved with it. */
+static int32_t choose_client(struct resolver *r, bool *out_again)
+{
+    const struct candidate *winner = find_slot(r, "client")->strongest;
+    const char *name = winner->value.word;
+    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->because, ACCEL_PROFILE_GIVEN};
+    int32_t code;
+    *out_again = false;
+    if (strcmp(name, "none") == 0)
+        return ACCEL_OK;
+    /* The driver says in which program it runs, where it can. */
+    if (strcmp(name, "auto") == 0 && (fact.value = accel_profile_scene_find(&r->scene, "client.name")) == NULL)
+        return ACCEL_OK;
+    if (!accel_profile_name_valid(fact.value))
+        return accel_profile_refuse_name(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place, r->error);
+    code = accel_profile_entry_find(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, &r->client, r->error);
+    if (code == ACCEL_OK && r->client->file.is_absent)
+        return accel_profile_refuse_name(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place, r->error);
+    if (code == ACCEL_OK)
+        code = accel_profile_entry_failure(r->client, r->error);
+    *out_again = true;
+    return code == ACCEL_OK ? accel_profile_scene_add(&r->scene, &fact) : code;
+}
+
+/* What names the client must not depend on it. */
+static int32_t check_client(struct resolver *r, const char *name)
+{
+    const struct candidate *winner = find_slot(r, "client")->strongest;
+    if (strcmp(winner->value.word, name) == 0)
+        return ACCEL_OK;
+    return accel_error_set(r->error, ACCEL_E_INVALID, "%.200s: with client %.60s in force, client becomes %.60s",
+                           winner->place, name, winner->value.word);
+}
+
+static int32_t resolve(struct resolver *r, const struct accel_profile_pair *given, uint32_t given_count)
+{
+    const char *name;
+    bool again;
+    int32_t code = apply_all(r, given, given_count);
+    if (code == ACCEL_OK)
+        code = choose_client(r, &again);
+    if (code != ACCEL_OK || !again)
+        return code;
+    name = find_slot(r, "client")->strongest->value.word;
+    code = apply_all(r, given, given_count);
+    return code == ACCEL_OK ? check_client(r, name) : code;
 }
 
 int32_t accel_profile_resolve(const struct accel_profile *profile, const struct accel_profile_pair *facts,
                               uint32_t fact_count, const struct accel_profile_pair *given, uint32_t given_count,
                               struct accel_settings **out_settings, struct accel_error *error)
 {
-    struct resolver r = {.facts = facts, .fact_count = fact_count, .error = error};
+    struct resolver r = {.error = error};
     int32_t code;
     *out_settings = NULL;
     r.settings = calloc(1, sizeof(*r.settings));
     if (r.settings == NULL)
         return no_memory(&r);
     accel_arena_init(&r.settings->arena, 0);
-    r.end = &r.first;
-    r.driver = find_fact(&r, "driver.name");
-    code = apply_builtin(&r);
-    if (code == ACCEL_OK)
-        code = apply_file(&r, &profile->base, ACCEL_PROFILE_BASE);
-    if (code == ACCEL_OK && r.driver)
-        code = apply_platform(&r, accel_profile_platform_find(profile, r.driver));
-    if (code == ACCEL_OK)
-        code = apply_environment(&r);
-    if (code == ACCEL_OK)
-        code = apply_given(&r, given, given_count);
+    r.scene = (struct accel_profile_scene){.profile = profile, .arena = &r.settings->arena, .error = error};
+    code = accel_profile_scene_set(&r.scene, facts, fact_count);
+    if (code == ACCEL_OK) {
+        r.driver = accel_profile_scene_find(&r.scene, "driver.name");
+        if (r.driver == NULL)
+            r.driver = accel_profile_scene_find(&r.scene, "platform");
+        code = resolve(&r, given, given_count);
+    }
     if (code == ACCEL_OK)
         code = write_settings(&r);
     if (code != ACCEL_OK) {
@@ -391,4 +488,14 @@ int32_t accel_settings_number(const struct accel_settings *settings, const char 
                                setting->value, setting->place);
     *out_number = setting->number;
     return ACCEL_OK;
+}
+
+uint32_t accel_settings_fact_count(const struct accel_settings *settings)
+{
+    return settings->fact_count;
+}
+
+const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index)
+{
+    return index < settings->fact_count ? &settings->facts[index] : NULL;
 }

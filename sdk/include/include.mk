@@ -15,6 +15,7 @@ accelinclude_HEADERS += \
 	%D%/accel/host.h \
 	%D%/accel/ops.h \
 	%D%/accel/plan.h \
+	%D%/accel/profile.h \
 	%D%/accel/run.h \
 	%D%/accel/snapshot.h \
 	%D%/accel/tables.h \

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct accel_profile_file file;
     struct accel_error error = {0};
-    int32_t code = accel_profile_file_parse(&file, NULL, "test", "fuzz.yaml", (const char *)data, size, &error);
+    const struct accel_profile_source source = {NULL, ACCEL_PROFILE_DEVICE, "test", "fuzz.yaml"};
+    int32_t code = accel_profile_file_parse(&file, &source, (const char *)data, size, &error);
     if ((code != ACCEL_OK) != (error.code != ACCEL_OK) || strchr(error.text, '\n') != NULL)
         abort();
     /* Whatever is accepted holds only values that fit their rows. */

@@ -12,6 +12,7 @@
 #include <accel/doctor.h>
 #include <accel/history.h>
 #include <accel/plan.h>
+#include <accel/profile.h>
 #include <accel/run.h>
 #include <accel/snapshot.h>
 #include <accel/tables.h>

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/profile/language.h"
+
+static const char suffix[] = ".yaml";
+
+/* The name of a file's profile, cut from the name of the file; NULL where it is none, or without memory. */
+static char *name_of(const char *leaf)
+{
+    size_t length = strlen(leaf), tail = sizeof(suffix) - 1;
+    char *name;
+    if (length <= tail || strcmp(leaf + length - tail, suffix) != 0)
+        return NULL;
+    name = strndup(leaf, length - tail);
+    if (name && !accel_profile_name_valid(name)) {
+        free(name);
+        return NULL;
+    }
+    return name;
+}
+
+/* The first key of a table says what it is. A file without one is a profile in which it is missing. */
+static bool is_other_table(const char *folder, const char *leaf)
+{
+    char *path = accel_file_join(folder, leaf), *data = NULL;
+    bool other = false;
+    if (path && accel_file_read(path, ACCEL_YAML_BYTES, &data, NULL, NULL) == ACCEL_OK)
+        for (const char *line = data; *line; line += strcspn(line, "\n"), line += *line == '\n')
+            if (strncmp(line, "accel-", 6) == 0) {
+                other = strncmp(line, "accel-profile", 13) != 0;
+                break;
+            }
+    free(data);
+    free(path);
+    return other;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int32_t add(struct accel_profile_names *names, char *name, const char *folder, struct accel_error *error)
+{
+    char **grown;
+    if (names->count == ACCEL_PROFILE_FILES_MAX) {
+        free(name);
+        return accel_error_set(error, ACCEL_E_LIMIT, "%.300s: over %u files of profiles", folder,
+                               ACCEL_PROFILE_FILES_MAX);
+    }
+    grown = realloc(names->names, (names->count + (size_t)1) * sizeof(*grown));
+    if (grown == NULL) {
+        free(name);
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+    }
+    names->names = grown;
+    names->names[names->count++] = name;
+    return ACCEL_OK;
+}
+
+static int32_t read_folder(const char *folder, uint32_t layer, DIR *stream, struct accel_profile_names *names,
+                           struct accel_error *error)
+{
+    const struct dirent *entry;
+    int32_t code = ACCEL_OK;
+    while (code == ACCEL_OK && (entry = readdir(stream)) != NULL) {
+        char *name = name_of(entry->d_name);
+        if (name == NULL)
+            continue;
+        if (layer == ACCEL_PROFILE_PLATFORM && (strcmp(name, "base") == 0 || is_other_table(folder, entry->d_name)))
+            free(name);
+        else
+            code = add(names, name, folder, error);
+    }
+    return code;
+}
+
+int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,
+                                 struct accel_error *error)
+{
+    char *folder = accel_file_join(root, accel_profile_layer_folder(layer));
+    DIR *stream = folder ? opendir(folder) : NULL;
+    int32_t code = ACCEL_OK;
+    *out_names = (struct accel_profile_names){0};
+    if (folder == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+    if (stream) {
+        code = read_folder(folder, layer, stream, out_names, error);
+        closedir(stream);
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        code = accel_error_set(error, accel_file_code(errno), "%.300s: the folder cannot be read", folder);
+    }
+    free(folder);
+    if (code != ACCEL_OK)
+        accel_profile_names_free(out_names);
+    else if (out_names->count)
+        qsort(out_names->names, out_names->count, sizeof(*out_names->names), compare);
+    return code;
+}
+
+void accel_profile_names_free(struct accel_profile_names *names)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        free(names->names[i]);
+    free(names->names);
+    *names = (struct accel_profile_names){0};
+}

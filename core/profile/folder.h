@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file Which files of profiles a folder holds. Any thread. */
+#ifndef ACCEL_CORE_PROFILE_FOLDER_H
+#define ACCEL_CORE_PROFILE_FOLDER_H
+
+#include <accel/error.h>
+#include <stdint.h>
+
+/** Most files of one folder that are looked at. */
+#define ACCEL_PROFILE_FILES_MAX 1024u
+
+/** Names without ".yaml", sorted. Free with accel_profile_names_free. */
+struct accel_profile_names {
+    char **names;
+    uint32_t count;
+};
+
+/**
+ * The files of a layer: ACCEL_PROFILE_PLATFORM, CLIENT, DEVICE or MODEL. Other tables in the root of the profiles
+ * ("accel-environment: 1", ...) are no platforms. A folder that does not exist has none.
+ */
+int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,
+                                 struct accel_error *error);
+
+void accel_profile_names_free(struct accel_profile_names *names);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of settings and facts, as accel/profile.h shows them. */
+#include "config.h"
+
+#include <accel/profile.h>
+#include <string.h>
+
+#include "core/profile/keys.h"
+
+#define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
+
+_Static_assert(ACCEL_SETTING_TEXT == (int)ACCEL_KEY_TEXT && ACCEL_SETTING_FLAG == (int)ACCEL_KEY_FLAG &&
+                   ACCEL_SETTING_EXTENT == (int)ACCEL_KEY_EXTENT && ACCEL_CARRIED_DRIVER == (int)ACCEL_KEY_BY_DRIVER,
+               "the public numbers are those of the table");
+
+static const struct accel_setting_row settings[] = {
+#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, carried, help)                                     \
+    {sizeof(struct accel_setting_row),                                                                                 \
+     ACCEL_SETTING_##type,                                                                                             \
+     ACCEL_CARRIED_##carried,                                                                                          \
+     0,                                                                                                                \
+     name,                                                                                                             \
+     unit,                                                                                                             \
+     words,                                                                                                            \
+     preset,                                                                                                           \
+     help,                                                                                                             \
+     lowest,                                                                                                           \
+     highest},
+#include "core/profile/keys.def"
+#undef ACCEL_KEY
+};
+
+static const struct accel_fact_row facts[] = {
+#define ACCEL_PROFILE_FACT(name, unit, help) {sizeof(struct accel_fact_row), 0, name, unit, help},
+#include "core/profile/facts.def"
+#undef ACCEL_PROFILE_FACT
+};
+
+uint32_t accel_setting_row_count(void) ACCEL_NOEXCEPT
+{
+    return COUNT(settings);
+}
+
+const struct accel_setting_row *accel_setting_row_get(uint32_t index) ACCEL_NOEXCEPT
+{
+    return index < COUNT(settings) ? &settings[index] : NULL;
+}
+
+int32_t accel_setting_variable(const char *name, char *text, size_t bytes) ACCEL_NOEXCEPT
+{
+    if (name == NULL || text == NULL || strlen(name) + sizeof("ACCEL_") > bytes)
+        return ACCEL_E_LIMIT;
+    accel_key_variable(name, text, bytes);
+    return ACCEL_OK;
+}
+
+uint32_t accel_fact_row_count(void) ACCEL_NOEXCEPT
+{
+    return COUNT(facts);
+}
+
+const struct accel_fact_row *accel_fact_row_get(uint32_t index) ACCEL_NOEXCEPT
+{
+    return index < COUNT(facts) ? &facts[index] : NULL;
+}
