@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +17,8 @@
 
 #include <cmocka.h>
 
-#include "core/profile/profile.h"
-
-#define MOST_FACTS 12
+#include "core/profile/language.h"
+#include "tests/unit/profile_support.h"
 
 /** A recommended configuration. */
 struct configuration {
@@ -100,135 +100,6 @@ static const struct configuration configurations[] = {
 
 #define CONFIGURATIONS (sizeof(configurations) / sizeof(configurations[0]))
 
-/** The folder of profiles, and what the last resolution came to. */
-struct fixture {
-    struct accel_profile *profile;
-    struct accel_settings *settings;
-    struct accel_error error;
-};
-
-static int set_up(void **state)
-{
-    const char *folder = getenv("ACCEL_PROFILE_PATH");
-    struct fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    assert_non_null(folder);
-    if (accel_profile_create(folder, &f->profile, &f->error) != ACCEL_OK)
-        fail_msg("%s", f->error.text);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    accel_settings_free(f->settings);
-    accel_profile_free(f->profile);
-    free(f);
-    return 0;
-}
-
-/* Cuts "NAME=VALUE NAME=VALUE" into facts; text is written to. */
-static uint32_t cut_facts(char *text, struct accel_profile_pair *facts, uint32_t count)
-{
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-        char *value = strchr(word, '=');
-        assert_non_null(value);
-        assert_true(count < MOST_FACTS);
-        *value = 0;
-        /* "_" stands for a space in the names of devices. */
-        for (char *at = value + 1; *at; at++)
-            if (*at == '_')
-                *at = ' ';
-        facts[count++] = (struct accel_profile_pair){word, value + 1, "test"};
-    }
-    return count;
-}
-
-/* Resolves for a platform with "NAME=VALUE ..." as facts; NULL: for none. */
-static struct accel_settings *resolve_for(struct fixture *f, const char *platform, const char *words)
-{
-    struct accel_profile_pair facts[MOST_FACTS];
-    struct accel_settings *settings;
-    uint32_t count = 0;
-    char text[512];
-    snprintf(text, sizeof(text), "%s", words);
-    accel_error_clear(&f->error);
-    if (platform) {
-        facts[count++] = (struct accel_profile_pair){"platform", platform, "test"};
-        facts[count++] = (struct accel_profile_pair){"driver.name", platform, "test"};
-        if (accel_profile_add(f->profile, platform, &f->error) != ACCEL_OK)
-            fail_msg("%s", f->error.text);
-    }
-    count = cut_facts(text, facts, count);
-    if (accel_profile_resolve(f->profile, facts, count, NULL, 0, &settings, &f->error) != ACCEL_OK)
-        fail_msg("%s: %s", words, f->error.text);
-    return settings;
-}
-
-static void resolve(struct fixture *f, const char *platform, const char *words)
-{
-    accel_settings_free(f->settings);
-    f->settings = NULL;
-    f->settings = resolve_for(f, platform, words);
-}
-
-static const struct accel_profile_setting *find(const struct fixture *f, const char *key)
-{
-    const struct accel_profile_setting *setting = accel_settings_find(f->settings, key);
-    if (setting == NULL)
-        fail_msg("there is no setting %s", key);
-    return setting;
-}
-
-/* ---- origins ---- */
-
-/* Whether "52,60-66" has a line in the range from first to last. */
-static int lines_meet(const char *lines, int first, int last)
-{
-    for (;;) {
-        char *end;
-        long begin = strtol(lines, &end, 10), until = begin;
-        if (end == lines)
-            return 0;
-        if (*end == '-')
-            until = strtol(end + 1, &end, 10);
-        if (begin <= last && until >= first)
-            return 1;
-        if (*end != ',')
-            return 0;
-        lines = end + 1;
-    }
-}
-
-/* Whether a reason cites a line of the document in the range, as "S0:38,52-55; S1:47". */
-static int cites(const char *because, const char *document, int first, int last)
-{
-    size_t length = strlen(document);
-    for (const char *at = because; (at = strstr(at, document)) != NULL; at += length)
-        if (at[length] == ':' && lines_meet(at + length + 1, first, last))
-            return 1;
-    return 0;
-}
-
-/* The file of a place, "FOLDER/cuda.yaml:12", is the expected one. */
-static int comes_from(const struct accel_profile_setting *setting, const char *file)
-{
-    char expected[100];
-    snprintf(expected, sizeof(expected), "/%s.yaml:", file);
-    return strstr(setting->place, expected) != NULL;
-}
-
-static void assert_cited(const char *id, const struct accel_profile_setting *setting, const char *file,
-                         const char *document, int first, int last)
-{
-    if (!comes_from(setting, file))
-        fail_msg("%s: %s comes from %s, not from %s.yaml", id, setting->key, setting->place, file);
-    if (!cites(setting->because, document, first, last))
-        fail_msg("%s: %s (%s): \"%s\" cites no line of %s:%d-%d", id, setting->key, setting->place, setting->because,
-                 document, first, last);
-}
-
 /* Whether "KEY=VALUE ~KEY ..." names the setting. */
 static int names(const char *words, const char *key)
 {
@@ -260,7 +131,7 @@ static void check_word(const struct fixture *f, const struct configuration *c, c
 static void check_configuration(struct fixture *f, const struct configuration *c)
 {
     /* opencl.yaml is empty, so that this is what holds on every platform. */
-    struct accel_settings *anywhere = resolve_for(f, "opencl", "device.kind=gpu");
+    struct accel_settings *anywhere = resolve_for(f, "opencl", "device.kind=gpu", NULL);
     char words[512];
     resolve(f, c->platform, c->facts);
     snprintf(words, sizeof(words), "%s", c->settings);
@@ -431,17 +302,356 @@ static void test_platforms_without_document(void **state)
         }
 }
 
+/* OpenVINO has ratings and no configuration: what it says is advice that names no platform, and says so. */
+static void test_openvino(void **state)
+{
+    static const char *const facts[] = {BERT_BASE, LLAMA_7B, CLIP, LLAVA_7B};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 4; i++) {
+        resolve(f, "openvino", facts[i]);
+        assert_string_equal(find(f, "weights.type")->value, i % 2 ? "q8" : "f16");
+        assert_non_null(strstr(find(f, "weights.type")->because, "no document holds a configuration"));
+    }
+}
+
+/* ---- devices ---- */
+
+/** The advice for devices, as the driver names them and as a caller does who has none here. */
+static const struct configuration devices[] = {
+    {"W1", "S3", 449, 466, "devices/2xt4", "device.name=Tesla+T4 device.count=2 " LLAMA_7B,
+     "weights.type=q4 placement=balanced memory.device=12000000000 context=6000 sequences=1 memory.trim=5"},
+    {"W1", "S3", 449, 466, "devices/2xt4", "device.profile=2xt4 " LLAMA_7B,
+     "weights.type=q4 placement=balanced memory.device=12000000000 context=6000 sequences=1 memory.trim=5"},
+    {"W2", "S3", 470, 487, "devices/t4", "device.name=Tesla+T4 device.count=1 " LLAMA_7B,
+     "weights.type=q4 placement=auto memory.device=14000000000 context=4000 sequences=1 memory.trim=3"},
+    {"W2", "S3", 470, 487, "devices/t4", "device.profile=t4 " LLAMA_7B,
+     "weights.type=q4 placement=auto memory.device=14000000000 context=4000 sequences=1 memory.trim=3"},
+    {"W3", "S3", 491, 508, "devices/a100", "device.name=NVIDIA+A100-SXM4-40GB device.memory=42949672960 " LLAMA_7B,
+     "weights.type=q8 placement=auto memory.device=35000000000 context=12000 sequences=4 memory.trim=10"},
+    {"W3", "S3", 491, 508, "devices/a100", "device.profile=a100 " LLAMA_7B,
+     "weights.type=q8 placement=auto memory.device=35000000000 context=12000 sequences=4 memory.trim=10"},
+    {"W3 with 80 GB", "S3", 498, 498, "devices/a100",
+     "device.name=NVIDIA+A100-SXM4-80GB device.memory=85899345920 " LLAMA_7B, "memory.device=auto"},
+    {"W4", "S3", 512, 529, "devices/rtx4090", "device.name=NVIDIA+GeForce+RTX+4090 " LLAMA_7B,
+     "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
+    {"W4", "S3", 512, 529, "devices/rtx4090", "device.profile=rtx4090 " LLAMA_7B,
+     "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
+    {"H200", "S3", 103, 105, "devices/h200", "device.name=NVIDIA+H200 " LLAMA_7B, "attention.kernel=tiled"},
+    {"H200", "S3", 494, 494, "devices/h200", "device.name=NVIDIA+H200 " LLAMA_7B, "weights.type=f16"},
+    {"C8 M1", "S0", 146, 146, "devices/m1", "device.name=Apple+M1 " BERT_BASE, "power=efficient"},
+    {"C8 M1 Max", "S1", 176, 176, "devices/m1", "device.name=Apple+M1+Max " LLAVA_7B, "power=efficient"},
+    {"C8 M2", "S0", 146, 146, "devices/m2", "device.name=Apple+M2+Pro " BERT_BASE, "power=efficient"},
+    {"C8 M1 Ultra", "S0", 146, 146, "devices/m1", "device.name=Apple+M1+Ultra " BERT_BASE, "power=balanced"},
+    {"C8 M2 Ultra", "S0", 146, 146, "devices/m2", "device.name=Apple+M2+Ultra " BERT_BASE, "power=balanced"},
+    {"C16 Snapdragon", "S0", 193, 193, "devices/snapdragon", "device.name=Snapdragon+8+Gen+2 " BERT_BASE,
+     "power=efficient"},
+};
+
+/* Settings of a row, from its file; nothing else comes from that file. */
+static void check_file(struct fixture *f, const struct configuration *c, uint32_t layer)
+{
+    char words[512];
+    snprintf(words, sizeof(words), "%s", c->settings);
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+        char *value = strchr(word, '=');
+        *value = 0;
+        if (strcmp(find(f, word)->value, value + 1) != 0)
+            fail_msg("%s: %s is %s (%s)", c->id, word, find(f, word)->value, find(f, word)->place);
+        assert_int_equal(find(f, word)->layer, layer);
+        assert_cited(c->id, find(f, word), c->platform, c->document, c->first, c->last);
+    }
+}
+
+static void test_devices(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        const char *platform = strstr(devices[i].facts, "Apple")        ? "mps"
+                               : strstr(devices[i].facts, "Snapdragon") ? "qualcomm"
+                                                                        : "cuda";
+        resolve(f, platform, devices[i].facts);
+        check_file(f, &devices[i], ACCEL_PROFILE_DEVICE);
+    }
+}
+
+/* What the advice for a device does not name is that of its platform; a model that is no language model is none of its
+ * business; and a device that is not meant is not taken for it. */
+static void test_device_limits(void **state)
+{
+    static const char *const others[] = {"Quadro+T400", "NVIDIA+T4000", "NVIDIA+H2000", "Apple+M10", "RTX+4090Ti"};
+    struct fixture *f = *state;
+    resolve(f, "cuda", "device.name=Tesla+T4 device.count=2 " LLAMA_7B " request.length=5000");
+    assert_int_equal(find(f, "sequences")->number, 1);
+    assert_non_null(strstr(find(f, "sequences")->losers, "2 ("));
+    assert_true(comes_from(find(f, "optimization"), "cuda"));
+    resolve(f, "cuda", "device.name=Tesla+T4 device.count=2 " BERT_BASE);
+    assert_int_equal(find(f, "sequences")->number, 32);
+    assert_string_equal(find(f, "weights.type")->value, "f16");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        char facts[200];
+        snprintf(facts, sizeof(facts), "device.name=%s device.count=1 " LLAMA_7B, others[i]);
+        resolve(f, "cuda", facts);
+        for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
+            assert_int_not_equal(accel_settings_get(f->settings, k)->layer, ACCEL_PROFILE_DEVICE);
+    }
+}
+
+/** What the files of devices state. */
+static const struct {
+    const char *file, *name;
+    int64_t memory, bandwidth;
+    const char *capability;
+} stated[] = {
+    {"t4", "Tesla T4", 16000000000, 320000000000, "75"},
+    {"2xt4", "Tesla T4", 16000000000, 320000000000, "75"},
+    {"a100", "NVIDIA A100-SXM4-40GB", 40000000000, 1555000000000, "80"},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", 24000000000, 1008000000000, "89"},
+    {"h200", "NVIDIA H200", 141000000000, 4800000000000, "90"},
+    {"m1", "Apple M1", 8589934592, 68250000000, "7"},
+    {"m2", "Apple M2", 8589934592, 100000000000, "8"},
+    {"m3", "Apple M3", 8589934592, 100000000000, "9"},
+    {"m4", "Apple M4", 17179869184, 120000000000, "9"},
+    {"snapdragon", "Snapdragon 8 Gen 3", 8000000000, 76800000000, "75"},
+};
+
+static const struct accel_profile_fact *stated_fact(const struct accel_profile_facts *facts, const char *key)
+{
+    for (uint32_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->facts[i].key, key) == 0)
+            return &facts->facts[i];
+    fail_msg("nothing states %s", key);
+    return NULL;
+}
+
+static void test_device_facts(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(stated) / sizeof(stated[0]); i++) {
+        const struct accel_profile_pair named = {"device.profile", stated[i].file, "test"};
+        struct accel_profile_facts facts;
+        if (accel_profile_facts(f->profile, &named, 1, &facts, &f->error) != ACCEL_OK)
+            fail_msg("%s", f->error.text);
+        assert_string_equal(stated_fact(&facts, "device.name")->value, stated[i].name);
+        assert_int_equal(atoll(stated_fact(&facts, "device.memory")->value), stated[i].memory);
+        assert_int_equal(atoll(stated_fact(&facts, "device.bandwidth")->value), stated[i].bandwidth);
+        assert_string_equal(stated_fact(&facts, "device.capability")->value, stated[i].capability);
+        for (uint32_t k = 0; k < facts.count; k++)
+            if (facts.facts[k].layer == ACCEL_PROFILE_DEVICE)
+                assert_true(*facts.facts[k].because);
+        accel_profile_facts_free(&facts);
+    }
+}
+
+/* ---- clients ---- */
+
+/** The variants of kernels for the four browsers. */
+static const struct configuration clients[] = {
+    {"L1", "S4", 670, 670, "clients/chrome", "",
+     "kernels.matmul.workgroup=8x16 kernels.shared=full kernels.prefetch=true kernels.unroll=4 "
+     "kernels.specialize=true"},
+    {"N5 chrome", "S4", 631, 631, "clients/chrome", "", "kernels.audio.workgroup=128x2x1"},
+    {"L2", "S4", 671, 671, "clients/edge", "",
+     "kernels.matmul.workgroup=8x16 kernels.shared=full kernels.prefetch=true kernels.unroll=4 "
+     "kernels.specialize=true"},
+    {"L3", "S4", 672, 672, "clients/firefox", "",
+     "kernels.matmul.workgroup=8x8 kernels.audio.workgroup=256x1x1 kernels.unroll=2 kernels.shared=reduced"},
+    {"N5 firefox", "S4", 631, 631, "clients/firefox", "", "kernels.audio.workgroup=256x1x1"},
+    {"C14 firefox", "S0", 295, 295, "clients/firefox", "", "kernels.audio.workgroup=256x1x1"},
+    {"B34", "S4", 654, 658, "clients/firefox", "model.kind=audio", "power=efficient kernels.precompile=true"},
+    {"L4", "S4", 673, 673, "clients/safari", "", "kernels.matmul.workgroup=4x4 kernels.unroll=1"},
+    {"B35", "S4", 852, 877, "clients/safari", "",
+     "kernels.matmul.workgroup=4x4 kernels.attention.workgroup=4x4 kernels.shared=none kernels.textures=off "
+     "kernels.subgroups=off limits.uniforms=16384"},
+    {"K10", "S4", 567, 567, "clients/safari", LLAMA_7B, "weights.least=q8"},
+};
+
+static void test_clients(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+        const struct accel_profile_pair given = {"client", strchr(clients[i].platform, '/') + 1, "test"};
+        accel_settings_free(f->settings);
+        f->settings = NULL;
+        f->settings = resolve_for(f, "webgpu", clients[i].facts, &given);
+        check_file(f, &clients[i], ACCEL_PROFILE_CLIENT);
+    }
+}
+
+/* ---- the environment ---- */
+
+/** Every variable of the documents, with each value that they give it or that switches it off. */
+static const struct {
+    const char *name, *value;
+    const char *settings; /* "KEY=VALUE KEY=VALUE" */
+} variables[] = {
+    {"WEBGPU_COMPUTE_SHADERS_ENABLED", "1", "kernels.tuned=true"},
+    {"WEBGPU_COMPUTE_SHADERS_ENABLED", "0", "kernels.tuned=false"},
+    {"WEB_PARALLEL_LOADING_ENABLED", "1", "load.parallel=true"},
+    {"WEBGPU_SHADER_PRECOMPILE_ENABLED", "1", "kernels.precompile=true"},
+    {"WEBGPU_DEFAULT_TO_4BIT", "1", "weights.type=q4"},
+    {"WEBGPU_DEFAULT_TO_4BIT", "0", "weights.type=auto"},
+    {"WEBGPU_QUANTIZATION_GROUP_SIZE", "128", "weights.group=128"},
+    {"WEBGPU_QUANTIZATION_GROUP_SIZE", "512", "weights.group=512"},
+    {"WEBGPU_QUANTIZATION_SCHEME", "symmetric", "weights.scheme=symmetric"},
+    {"WEBGPU_QUANTIZATION_SCHEME", "asymmetric", "weights.scheme=asymmetric"},
+    {"WEBGPU_ENABLE_KV_CACHE", "1", "kv.enabled=true"},
+    {"WEBGPU_ENABLE_KV_CACHE", "0", "kv.enabled=false"},
+    {"WEBGPU_KV_CACHE_WINDOW_SIZE", "2048", "kv.window=2048"},
+    {"WEBGPU_KV_CACHE_PRUNING", "1", "kv.prune=usage kv.full=prune"},
+    {"WEBGPU_KV_CACHE_PRUNING", "0", "kv.prune=off"},
+    {"WEBGPU_FLASH_ATTENTION", "1", "attention.kernel=tiled"},
+    {"WEBGPU_FLASH_ATTENTION", "0", "attention.kernel=eager"},
+    {"WEBGPU_FLASH_ATTENTION_BLOCK_SIZE", "64", "attention.block=64"},
+    {"WEBGPU_PROGRESSIVE_LOADING", "1", "load.progressive=true"},
+    {"WEBGPU_MAX_CHUNK_SIZE", "100", "load.chunk=104857600"},
+    {"WEBGPU_DEBUG", "1", "log.level=debug"},
+    {"WEBGPU_SHADER_DEBUG", "1", "log.kernels=true"},
+    {"WEBGPU_TRACE", "1", "trace.steps=true"},
+    {"WEBGPU_QUANTIZATION_DEBUG", "1", "log.quantization=true"},
+    {"WEBGPU_MEMORY_DEBUG", "1", "log.memory=true"},
+    {"WEBGPU_FLASH_ATTENTION_DEBUG", "1", "log.attention=true"},
+    {"WEBGPU_PROGRESSIVE_LOADING_DEBUG", "1", "log.load=true"},
+    {"WEBGPU_MEMORY_PROFILING", "1", "measure.memory=true"},
+    {"WEBGPU_PROFILING_OUTPUT_DIR", "./profiling_results", "measure.folder=./profiling_results"},
+    {"WEBGPU_PERFORMANCE_MONITORING", "1", "metrics.performance=true"},
+    {"WEBGPU_MEMORY_MONITORING", "1", "metrics.memory=true"},
+    {"WEBGPU_QUANTIZATION_METRICS", "1", "metrics.quantization=true"},
+    {"WEBGPU_FLASH_ATTENTION_METRICS", "1", "metrics.attention=true"},
+    {"WEBGPU_4BIT_INFERENCE", "1", "weights.type=q4"},
+    {"WEBGPU_EFFICIENT_KV_CACHE", "1", "kv.type.k=q4 kv.type.v=q4"},
+    {"WEBGPU_EFFICIENT_KV_CACHE", "0", "kv.type.k=auto kv.type.v=auto"},
+    {"WEB_COMPONENT_CACHE", "1", "cache.components=true"},
+    {"WEBGPU_ADAPTIVE_PRECISION", "1", "precision.adaptive=true"},
+    {"WEBGPU_DEFAULT_BITS", "4", "precision.default=q4"},
+    {"WEBGPU_DEFAULT_BITS", "2", "precision.default=q2"},
+    {"WEBGPU_CRITICAL_LAYERS_BITS", "8", "precision.critical=q8"},
+    {"WEBGPU_CRITICAL_LAYERS_BITS", "16", "precision.critical=f16"},
+    {"WEBGPU_MEMORY_THRESHOLD_MB", "3800", "memory.budget=3984588800"},
+    {"WEBGPU_DYNAMIC_ADJUSTMENT", "1", "precision.dynamic=true"},
+    {"WEBGPU_MEASURE_ACCURACY", "1", "precision.measure=true"},
+    {"WEBGPU_4BIT_BLOCK_SIZE", "128", "weights.group=128"},
+    {"WEBGPU_4BIT_SCHEME", "symmetric", "weights.scheme=symmetric"},
+    {"WEBGPU_BROWSER_OPTIMIZATIONS", "1", "client=auto"},
+    {"TARGET_BROWSER", "firefox", "client=firefox kernels.matmul.workgroup=8x8"},
+    {"TARGET_BROWSER", "chrome", "client=chrome kernels.matmul.workgroup=8x16"},
+    {"TARGET_BROWSER", "edge", "client=edge kernels.matmul.workgroup=8x16"},
+    {"TARGET_BROWSER", "safari", "client=safari kernels.matmul.workgroup=4x4"},
+    {"TARGET_BROWSER", "auto", "client=auto"},
+    {"WEBGPU_BROWSER", "firefox", "client=firefox"},
+    {"WEBGPU_BROWSER", "safari", "client=safari"},
+};
+
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+static void test_variables(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t different = 0;
+    for (size_t i = 0; i < VARIABLES; i++) {
+        char words[200];
+        setenv(variables[i].name, variables[i].value, 1);
+        resolve(f, "vulkan", "");
+        unsetenv(variables[i].name);
+        snprintf(words, sizeof(words), "%s", variables[i].settings);
+        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+            char *value = strchr(word, '=');
+            *value = 0;
+            if (strcmp(find(f, word)->value, value + 1) != 0)
+                fail_msg("%s=%s: %s is %s (%s)", variables[i].name, variables[i].value, word, find(f, word)->value,
+                         find(f, word)->place);
+            if (strncmp(word, "kernels.matmul", 14) != 0 && !strstr(find(f, word)->place, variables[i].name))
+                fail_msg("%s: %s comes from %s", variables[i].name, word, find(f, word)->place);
+        }
+        different += i == 0 || strcmp(variables[i].name, variables[i - 1].name) != 0;
+    }
+    assert_int_equal(different, 40);
+}
+
+/* ---- no rule is dead ---- */
+
+/* Files of the folder that are no profiles, but tables of other readers. */
+static int is_table(const char *name)
+{
+    static const char *const tables[] = {"environment", "compat", "claims", "advice", "doctor"};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (strcmp(tables[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Every statement of a file stood in some resolution of the tests above. */
+static void check_statements(struct fixture *f, uint32_t layer, const char *name)
+{
+    struct accel_profile_file file;
+    if (accel_profile_file_read(&file, f->folder, layer, name, &f->error) != ACCEL_OK)
+        fail_msg("%s", f->error.text);
+    for (const struct accel_statement *s = file.first; s; s = s->next) {
+        if (!was_seen(f, s->place))
+            fail_msg("%s: no facts of the tests reach %s", s->place, s->key->name);
+        if (*s->because == 0)
+            fail_msg("%s: %s has no reason", s->place, s->key->name);
+    }
+    accel_profile_file_free(&file);
+}
+
+static uint32_t check_folder(struct fixture *f, uint32_t layer, const char *below)
+{
+    char path[512], name[64];
+    const struct dirent *entry;
+    uint32_t count = 0;
+    DIR *folder;
+    snprintf(path, sizeof(path), "%s/%s", f->folder, below);
+    folder = opendir(path);
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        const char *end = strstr(entry->d_name, ".yaml");
+        size_t length = end ? (size_t)(end - entry->d_name) : 0;
+        if (length == 0 || length >= sizeof(name) || end[5])
+            continue;
+        memcpy(name, entry->d_name, length);
+        name[length] = 0;
+        if (is_table(name))
+            continue;
+        check_statements(f, strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : layer, name);
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+static void test_every_rule(void **state)
+{
+    static const char *const facts[] = {"device.kind=cpu",   "device.kind=gpu",    "device.kind=npu",
+                                        "device.kind=other", "device.remote=true", "device.software=true",
+                                        "device.target=true"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+        resolve(f, "cpu", facts[i]);
+    resolve(f, "vulkan", "device.kind=cpu");
+    resolve(f, "rocm", LLAVA_7B);
+    assert_true(check_folder(f, ACCEL_PROFILE_PLATFORM, ".") >= 13);
+    assert_int_equal(check_folder(f, ACCEL_PROFILE_CLIENT, "clients"), 4);
+    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_citations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_configurations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_orders, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_lengths, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_length_overruled, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rules, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_edge, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_platforms_without_document, set_up, tear_down),
+        cmocka_unit_test(test_citations),
+        cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_length_overruled),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_edge),
+        cmocka_unit_test(test_platforms_without_document),
+        cmocka_unit_test(test_openvino),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_device_limits),
+        cmocka_unit_test(test_device_facts),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_every_rule),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }
