@@ -13,6 +13,7 @@ accelctl_tests = \
 	%D%/golden.sh \
 	%D%/memory.sh \
 	%D%/pages.sh \
+	%D%/plan.sh \
 	%D%/plugins.sh \
 	%D%/quantize.sh \
 	%D%/readme.sh \

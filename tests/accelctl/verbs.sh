@@ -13,7 +13,8 @@ for verb in devices plugins version "plan $q8" "run $q8 -n 3"; do
         awk -v name="$name" 'name != "run" && length($0) > 100 + 60 { print; bad = 1 } END { exit bad }' "$work/out" ||
             fail "$verb: long lines"
         try 0 "$accelctl" $verb --json
-        "$json" "$work/out" "accelctl/$name/1" || fail "$verb --json"
+        case $name in plan) schema=accelctl/plan/2 ;; *) schema=accelctl/$name/1 ;; esac
+        "$json" "$work/out" "$schema" || fail "$verb --json"
         [ -s "$work/err" ] && { cat "$work/err"; fail "$verb --json writes to the error output"; }
         try 2 "$accelctl" $verb --jason
         one_error "did you mean --json?"
@@ -69,7 +70,7 @@ has "memory.total"
 has "cpu:cpu0"
 try 0 "$accelctl" plan "$q8" --nodes --overruled
 has "layers.0.q "
-has "over auto (built in)"
+has "over auto     built in"
 has "FITS"
 has "base.yaml:"
 try 0 "$accelctl" plan "$q8" --json

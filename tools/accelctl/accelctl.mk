@@ -4,6 +4,8 @@ bin_PROGRAMS += accelctl
 accelctl_sources = \
 	%D%/common.c \
 	%D%/common.h \
+	%D%/emit.c \
+	%D%/emit.h \
 	%D%/external.c \
 	%D%/external.h \
 	%D%/guard.c \

@@ -100,18 +100,31 @@ void close_context(struct accel_context *context)
         say_error(0, &error);
 }
 
-int given_settings(const struct common *common, struct accel_given given[LIST_MOST], char **out_texts)
+/* One text that is kept at *at. */
+static const char *keep(char **at, const char *before, const char *text, size_t length)
 {
-    size_t bytes = 1;
+    char *begin = *at;
+
+    *at += sprintf(begin, "%s%.*s", before, (int)length, text) + 1;
+    return begin;
+}
+
+int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
+                   char **out_texts)
+{
+    size_t bytes = 64 + (common->client == NULL ? 0 : strlen(common->client));
+    uint32_t count = 0;
     char *at;
 
-    *out_texts = NULL;
+    *out_count = 0;
     for (uint32_t i = 0; i < common->sets.count; i++)
         bytes += 2 * strlen(common->sets.items[i]) + sizeof "command line --set ";
-    at = malloc(bytes);
+    at = *out_texts = malloc(bytes);
     if (at == NULL)
         return say(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the settings", NULL);
-    *out_texts = at;
+    if (common->client != NULL)
+        given[count++] = (struct accel_given){
+            "client", common->client, keep(&at, "command line --client ", common->client, strlen(common->client))};
     for (uint32_t i = 0; i < common->sets.count; i++) {
         const char *item = common->sets.items[i];
         const char *equals = strchr(item, '=');
@@ -119,14 +132,13 @@ int given_settings(const struct common *common, struct accel_given given[LIST_MO
         if (equals == NULL || equals == item) {
             char text[256];
 
-            snprintf(text, sizeof text, "--set wants KEY=VALUE, not '%s'", item);
-            return say(common->json, EXIT_USAGE, "usage", text, "accelctl plan MODEL lists the settings");
+            snprintf(text, sizeof text, "--set wants KEY=VALUE, not '%.200s'", item);
+            return say(common->json, EXIT_USAGE, "usage", text, "accelctl plan --all MODEL lists the settings");
         }
-        given[i].key = at;
-        at += sprintf(at, "%.*s", (int)(equals - item), item) + 1;
-        given[i].value = equals + 1;
-        given[i].origin = at;
-        at += sprintf(at, "command line --set %s", item) + 1;
+        given[count].key = keep(&at, "", item, (size_t)(equals - item));
+        given[count].value = equals + 1;
+        given[count++].origin = keep(&at, "command line --set ", item, strlen(item));
     }
+    *out_count = count;
     return -1;
 }

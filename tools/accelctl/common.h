@@ -16,6 +16,7 @@ struct common {
     const char *drivers;
     const char *profiles;
     const char *device;
+    const char *client;
     struct text_list sets;
 };
 
@@ -39,6 +40,10 @@ struct common {
     {                                                                                                                  \
         "device", 'd', OPTION_TEXT, offsetof(type, member.device), "NAME", "device or driver to use, and no other",    \
         0,        0},                                                                                                  \
+        {"client",    0,                                                                                               \
+         OPTION_TEXT, offsetof(type, member.client),                                                                   \
+         "NAME",      "program in which the device is used, a file of the folder clients: --set client=NAME",          \
+         0,           0},                                                                                              \
     {                                                                                                                  \
         "set", 's', OPTION_LIST, offsetof(type, member.sets), "KEY=VALUE",                                             \
             "a setting, stronger than all profiles; may be repeated", 0, 0                                             \
@@ -48,7 +53,11 @@ struct common {
 struct accel_context *open_context(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);
 
-/* The --set options as settings. Their texts live in `texts`, freed by the caller. Answers -1, or an exit code. */
-int given_settings(const struct common *common, struct accel_given given[LIST_MOST], char **texts);
+enum { GIVEN_MOST = LIST_MOST + 1 };
+
+/* The options --client and --set as *out_count settings, in this order. Their texts live in `texts`, freed by the
+ * caller. Answers -1, or an exit code. */
+int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
+                   char **out_texts);
 
 #endif

@@ -5,39 +5,108 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "tools/accelctl/guard.h"
 
-int open_model(const struct common *common, const char *path, const struct accel_given *more, uint32_t more_count,
-               uint32_t flags, uint32_t outputs, struct opened *opened)
+/* A model is never a file called so: a folder may be. */
+static uint32_t is_record(const char *path)
 {
-    struct accel_given given[2 * LIST_MOST];
-    struct accel_session_options options = {
-        .size = sizeof options, .flags = flags, .device = common->device, .given = given, .outputs = outputs};
-    struct accel_error error = {0};
-    int code = given_settings(common, given, &opened->texts);
+    size_t length = strlen(path);
+    struct stat status;
 
-    if (code >= 0)
-        return code;
-    options.given_count = common->sets.count;
-    for (uint32_t i = 0; i < more_count; i++)
-        given[options.given_count++] = more[i];
-    opened->context = open_context(common, &code);
-    if (opened->context == NULL)
-        return code;
-    if (accel_model_open(path, NULL, &opened->model, &error) != ACCEL_OK)
-        return say_error(common->json, &error);
+    return length > 5 && strcmp(path + length - 5, ".json") == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void take_plan(struct opened *opened)
+{
+    opened->model = accel_model_plan_model(opened->made);
+    opened->session = NULL;
+    if (opened->model == NULL)
+        return;
     guard_mappings(opened->model);
-    if (accel_session_create(opened->context, opened->model, &options, &opened->session, &error) != ACCEL_OK)
+    accel_model_plan_session(opened->made, &opened->session, NULL);
+}
+
+/* A record says everything itself. */
+static int repeat(const struct common *common, const struct wish *wish, struct opened *opened)
+{
+    struct accel_model_plan_options options = {.size = sizeof options, .flags = wish->flags, .outputs = wish->outputs};
+    struct accel_error error = {0};
+
+    if (common->device != NULL || common->client != NULL || common->sets.count + wish->more_count != 0)
+        return say(common->json, EXIT_USAGE, "usage",
+                   "a plan runs as it was written: --device, --client and --set change it",
+                   "make another plan: accelctl plan MODEL --out FILE");
+    if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return say_session_error(common->json, &error);
     return -1;
 }
 
+/* What is wrong with the model is an input's fault; what is wrong beside it is one of settings or of devices. */
+static int say_plan_error(const struct common *common, const char *path, const struct accel_error *error)
+{
+    struct accel_model *model = NULL;
+    int32_t code = accel_model_open(path, NULL, &model, NULL);
+
+    accel_model_close(model);
+    return code == error->code ? say_error(common->json, error) : say_session_error(common->json, error);
+}
+
+static int make(const struct common *common, const struct wish *wish, struct opened *opened)
+{
+    struct accel_given given[GIVEN_MOST + 8];
+    struct accel_model_plan_options options = {.size = sizeof options,
+                                               .flags = wish->flags,
+                                               .path = wish->path,
+                                               .platform = wish->platform,
+                                               .device = common->device,
+                                               .mode = wish->mode,
+                                               .given = given,
+                                               .outputs = wish->outputs,
+                                               .request_length = wish->length};
+    struct accel_error error = {0};
+    int code = given_settings(common, given, &options.given_count, &opened->texts);
+
+    if (code >= 0)
+        return code;
+    for (uint32_t i = 0; i < wish->more_count && i < 8; i++)
+        given[options.given_count++] = wish->more[i];
+    if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
+        return say_plan_error(common, wish->path, &error);
+    return -1;
+}
+
+int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
+{
+    struct accel_error error = {0};
+    int code;
+
+    opened->context = open_context(common, &code);
+    if (opened->context == NULL)
+        return code;
+    code = wish->runs && is_record(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
+    if (code >= 0)
+        return code;
+    take_plan(opened);
+    if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
+        return say_session_error(common->json, &error);
+    return -1;
+}
+
+void replace_plan(struct opened *opened, struct accel_model_plan *plan)
+{
+    guard_mappings(NULL);
+    accel_model_plan_free(opened->made);
+    opened->made = plan;
+    take_plan(opened);
+}
+
 void close_model(struct opened *opened)
 {
-    accel_session_free(opened->session);
     guard_mappings(NULL);
-    accel_model_close(opened->model);
+    accel_model_plan_free(opened->made);
     if (opened->context != NULL)
         close_context(opened->context);
     free(opened->texts);

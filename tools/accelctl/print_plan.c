@@ -11,14 +11,6 @@
 /* Columns where the words of the head, and what is said of settings and memory, begin. */
 enum { HEAD = 11, DETAIL = 34 };
 
-static const char *origin_name(uint32_t origin)
-{
-    static const char *const names[] = {"?",       "measured", "estimated", "claimed",
-                                        "profile", "file",     "given",     "built in"};
-
-    return origin < 8 ? names[origin] : "?";
-}
-
 static const char *answer_name(uint32_t answer)
 {
     static const char *const names[] = {"?", "native", "emulated", "likely", "no"};
@@ -35,13 +27,15 @@ uint32_t count_fallbacks(const struct accel_plan *plan)
     return count;
 }
 
-static void print_model(const struct accel_model *model)
+static void print_model(const struct opened *opened)
 {
-    const struct accel_model_facts *f = accel_model_facts_of(model);
+    const struct accel_model_facts *f;
     char bytes[32], line[400];
-    double millions = (double)f->parameters / 1e6;
+    double millions;
 
-    printf("model      %s\n", accel_model_file_path(accel_model_file_of(model)));
+    f = accel_model_facts_of(opened->model);
+    millions = (double)f->parameters / 1e6;
+    printf("model      %s\n", accel_model_file_path(accel_model_file_of(opened->model)));
     snprintf(
         line, sizeof line, "%s: %u layers, hidden %u, ffn %u, %u heads (%u for keys) of %u, vocabulary %u, context %u",
         f->architecture, f->layers, f->hidden, f->ffn, f->heads, f->kv_heads, f->head_size, f->vocabulary, f->context);
@@ -53,33 +47,59 @@ static void print_model(const struct accel_model *model)
            millions, bytes_text(f->weight_bytes, bytes), f->types);
 }
 
-/* Values that a setting overruled: one per line in, one per line out. */
-static void print_losers(const char *losers)
+static const char *value_text(const char *value, const char *unit, char text[64])
 {
-    char line[1200], copy[1200];
+    snprintf(text, 64, "%s%s%s", value, unit[0] == '\0' ? "" : " ", unit);
+    return text;
+}
 
-    while (*losers != '\0') {
-        size_t length = strcspn(losers, "\n");
+/* A place and a reason in one line. */
+static const char *reason_text(const char *place, const char *because, char *text, size_t bytes)
+{
+    char copy[400];
 
-        snprintf(line, sizeof line, "%.*s", (int)length, losers);
-        print_wrapped((uint32_t)printf("%*sover ", DETAIL, ""), DETAIL + 5, short_places(line, copy, sizeof copy));
-        losers += length + (losers[length] == '\n');
+    snprintf(text, bytes, "%s%s%s", short_places(place, copy, sizeof copy), because[0] == '\0' ? "" : ": ", because);
+    return text;
+}
+
+static void print_losers(const struct accel_plan_setting *setting)
+{
+    for (uint32_t i = 0; i < setting->overruled_count; i++) {
+        const struct accel_plan_loser *loser = &setting->overruled[i];
+        char value[64], text[1200];
+
+        print_wrapped((uint32_t)printf("%*sover %-8s ", DETAIL, "", value_text(loser->value, loser->unit, value)),
+                      DETAIL + 14, reason_text(loser->place, loser->because, text, sizeof text));
     }
 }
 
-static void print_settings(const struct accel_plan *plan, uint32_t losers)
+static uint32_t is_shown(const struct accel_plan_setting *setting, const struct shown *shown)
 {
-    printf("%ssettings%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
-    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
-        const struct accel_plan_setting *s = accel_plan_setting_get(plan, i);
-        char value[64], place[400], text[1200];
+    return shown->all || setting->origin != ACCEL_ORIGIN_BUILTIN;
+}
 
-        snprintf(value, sizeof value, "%s%s%s", s->value, s->unit[0] == '\0' ? "" : " ", s->unit);
-        snprintf(text, sizeof text, "%s%s%s", short_places(s->place, place, sizeof place),
-                 s->because[0] == '\0' ? "" : ": ", s->because);
-        print_wrapped((uint32_t)printf("  %-20s %-10s ", s->key, value), DETAIL, text);
-        if (losers)
-            print_losers(s->losers);
+static void print_settings(const struct accel_plan *plan, const struct shown *shown)
+{
+    uint32_t count = accel_plan_setting_count(plan);
+    uint32_t listed = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        listed += is_shown(accel_plan_setting_get(plan, i), shown);
+    printf("%ssettings%s   ", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    if (listed == count)
+        printf("%u\n", count);
+    else
+        printf("%u of %u; the others are as built in (--all lists them, --explain KEY tells why)\n", listed, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_setting *s = accel_plan_setting_get(plan, i);
+        char value[64], text[1200];
+
+        if (!is_shown(s, shown))
+            continue;
+        print_wrapped((uint32_t)printf("  %-20s %-10s ", s->key, value_text(s->value, s->unit, value)), DETAIL,
+                      reason_text(s->place, s->because, text, sizeof text));
+        if (shown->losers)
+            print_losers(s);
     }
 }
 
@@ -97,16 +117,31 @@ static void print_memory(const struct accel_plan *plan)
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
     printf("  %-20s %10s\n", "in all", bytes_text(fit.needed, bytes));
-    if (fit.budget == 0)
-        printf("  %-20s %10s  %s\n", "budget", "none", fit.budget_origin);
-    else
-        print_wrapped((uint32_t)printf("  %-20s %10s  ", "budget", bytes_text(fit.budget, bytes)), DETAIL + 2,
-                      fit.budget_origin);
-    if (fit.fits)
-        printf("verdict    %sFITS%s\n", paint(PAINT_GOOD), paint(PAINT_PLAIN));
-    else
-        printf("verdict    %sDOES NOT FIT%s: short by %s\n", paint(PAINT_BAD), paint(PAINT_PLAIN),
-               bytes_text(fit.short_by, bytes));
+    print_wrapped(
+        (uint32_t)printf("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)),
+        DETAIL + 2, fit.budget_origin);
+}
+
+/* The first line: whether it fits, where, by how much. */
+static void print_verdict(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_device_info *device = accel_plan_device(plan);
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    char needed[32], budget[32], short_by[32], line[600];
+
+    if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
+        return;
+    snprintf(line, sizeof line, "on %s: %s%s of %s (%.300s)", device == NULL ? accel_plan_platform(plan) : device->name,
+             fit.fits ? "" : "needs ", bytes_text(fit.needed, needed),
+             fit.budget == 0 ? "no limit" : bytes_text(fit.budget, budget), fit.budget_origin);
+    if (!fit.fits)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", short by %s", bytes_text(fit.short_by, short_by));
+    printf("verdict    %s%s%s ", paint(fit.fits ? PAINT_GOOD : PAINT_BAD), fit.fits ? "FITS" : "DOES NOT FIT",
+           paint(PAINT_PLAIN));
+    print_wrapped(HEAD + (fit.fits ? 5 : 13), HEAD, line);
+    if (!fit.fits)
+        printf("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
 }
 
 /* Kernels with the number of nodes that each runs, in the order in which they first occur. */
@@ -114,7 +149,7 @@ static void print_kernels(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_node_count(plan);
 
-    printf("%splacement%s  %u nodes, %u fallbacks\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
+    printf("%skernels%s    %u nodes, %u fallbacks\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
            count_fallbacks(plan));
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_node *node = accel_plan_node_get(plan, i);
@@ -174,92 +209,102 @@ static void print_folder(const struct accel_plan *plan)
     }
 }
 
-void print_plan(const struct opened *opened, uint32_t nodes, uint32_t losers)
+static void print_device(const struct opened *opened)
 {
-    const struct accel_plan *plan = accel_session_plan(opened->session);
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
+    const struct accel_plugin_info *plugin;
 
-    print_model(opened->model);
-    if (device != NULL)
-        printf("device     %s, %s\n", device->name, device->facts->name);
+    if (device == NULL)
+        return;
+    plugin = accel_plugin_get(opened->context, device->plugin);
+    printf("device     %s, %s, driver %s %s\n", device->name, device->facts->name, device->driver,
+           plugin == NULL ? "" : plugin->version);
+}
+
+void print_plan(const struct opened *opened, const struct shown *shown)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+
+    print_verdict(opened);
+    print_model(opened);
+    print_device(opened);
     print_threads(plan);
     print_folder(plan);
-    print_settings(plan, losers);
-    print_kernels(plan);
-    if (nodes)
-        print_nodes(plan);
+    print_settings(plan, shown);
     print_memory(plan);
+    print_kernels(plan);
+    if (shown->nodes)
+        print_nodes(plan);
 }
 
-static json_t *settings_json(const struct accel_plan *plan)
+json_t *plan_json(const struct opened *opened, struct accel_error *error)
 {
-    json_t *settings = json_object();
+    char *text = NULL;
+    json_t *document = NULL;
+
+    if (accel_model_plan_json(opened->made, &text, error) == ACCEL_OK)
+        document = json_loads(text, 0, NULL);
+    accel_model_plan_json_free(text);
+    return document;
+}
+
+/* ---- one setting ---- */
+
+static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
+{
+    const char *nearest = NULL;
+    uint32_t least = 4;
+    char text[200];
 
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
-        const struct accel_plan_setting *s = accel_plan_setting_get(plan, i);
+        const char *name = accel_plan_setting_get(plan, i)->key;
+        uint32_t distance = word_distance(key, name);
 
-        json_object_set_new(settings, s->key,
-                            json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s}}", "value", s->value, "unit", s->unit,
-                                      "origin", "kind", origin_name(s->origin), "place", s->place, "because",
-                                      s->because, "losers", s->losers));
+        if (distance < least) {
+            least = distance;
+            nearest = name;
+        }
     }
-    return settings;
+    snprintf(text, sizeof text, "--explain: there is no setting '%.60s'%s%s%s", key,
+             nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+    return say(json, EXIT_USAGE, "usage", text, "accelctl plan --all lists the settings");
 }
 
-static json_t *memory_json(const struct accel_plan *plan)
+static int explain_json(const struct opened *opened, const char *key)
 {
-    json_t *rows = json_array();
-    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_error error = {0};
+    json_t *document = plan_json(opened, &error);
+    json_t *setting;
 
-    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
-        const struct accel_plan_memory *m = accel_plan_memory_get(plan, i);
+    if (document == NULL)
+        return say_error(1, &error);
+    setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
+    json_decref(document);
+    json_object_set_new(setting, "key", json_string(key));
+    return print_json(setting, "accelctl/explain/1");
+}
 
-        json_array_append_new(rows, json_pack("{s:s, s:I, s:I, s:s}", "class", m->name, "bytes", (json_int_t)m->bytes,
-                                              "lower", (json_int_t)m->lower, "origin", m->origin));
+int explain_setting(const struct opened *opened, const char *key, uint32_t json)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
+    char value[64];
+
+    if (s == NULL)
+        return refuse_key(plan, key, json);
+    if (json)
+        return explain_json(opened, key);
+    printf("%s = %s\n", s->key, value_text(s->value, s->unit, value));
+    printf("  from     %s\n", s->place);
+    if (s->because[0] != '\0')
+        print_wrapped((uint32_t)printf("  because  "), HEAD, s->because);
+    for (uint32_t i = 0; i < s->overruled_count; i++) {
+        const struct accel_plan_loser *loser = &s->overruled[i];
+
+        printf("  over     %-10s %s\n", value_text(loser->value, loser->unit, value), loser->place);
+        if (loser->because[0] != '\0')
+            print_wrapped((uint32_t)printf("%*s", HEAD + 11, ""), HEAD + 11, loser->because);
     }
-    if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
-        return json_pack("{s:o}", "classes", rows);
-    return json_pack("{s:o, s:b, s:I, s:I, s:I, s:s}", "classes", rows, "fits", fit.fits != 0, "needed",
-                     (json_int_t)fit.needed, "budget", (json_int_t)fit.budget, "short_by", (json_int_t)fit.short_by,
-                     "budget_origin", fit.budget_origin);
-}
-
-static json_t *nodes_json(const struct accel_plan *plan)
-{
-    json_t *nodes = json_array();
-
-    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
-        const struct accel_plan_node *n = accel_plan_node_get(plan, i);
-
-        json_array_append_new(nodes, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f}", "name", n->name, "op", n->op,
-                                               "device", n->device, "kernel", n->kernel, "answer",
-                                               answer_name(n->answer), "reason", n->reason, "tolerance", n->tolerance));
-    }
-    return nodes;
-}
-
-static json_t *model_json(const struct accel_model *model)
-{
-    const struct accel_model_facts *f = accel_model_facts_of(model);
-
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}", "path",
-                     accel_model_file_path(accel_model_file_of(model)), "architecture", f->architecture, "types",
-                     f->types, "layers", (int)f->layers, "hidden", (int)f->hidden, "ffn", (int)f->ffn, "heads",
-                     (int)f->heads, "kv_heads", (int)f->kv_heads, "head_size", (int)f->head_size, "vocabulary",
-                     (int)f->vocabulary, "context", (int)f->context, "parameters", (json_int_t)f->parameters,
-                     "weight_bytes", (json_int_t)f->weight_bytes);
-}
-
-json_t *plan_json(const struct opened *opened)
-{
-    const struct accel_plan *plan = accel_session_plan(opened->session);
-    const struct accel_device_info *device = accel_plan_device(plan);
-    json_t *processors = json_array();
-    uint32_t ranks = 1;
-
-    for (uint32_t r = 0; r < ranks; r++)
-        json_array_append_new(processors, json_integer(accel_plan_processor(plan, r, &ranks)));
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:i}", "model", model_json(opened->model), "device",
-                     device == NULL ? "" : device->name, "processors", processors, "settings", settings_json(plan),
-                     "memory", memory_json(plan), "nodes", nodes_json(plan), "fallbacks", (int)count_fallbacks(plan));
+    return EXIT_DONE;
 }

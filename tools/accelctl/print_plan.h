@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan as text and as JSON. */
+/* A plan as text, the verdict first, and one setting of it explained. */
 #ifndef ACCELCTL_PRINT_PLAN_H
 #define ACCELCTL_PRINT_PLAN_H
 
 #include "tools/accelctl/model.h"
 
-/* nodes: list each; losers: show what settings overruled. */
-void print_plan(const struct opened *opened, uint32_t nodes, uint32_t losers);
-json_t *plan_json(const struct opened *opened);
+/* What is shown beside what always is. */
+struct shown {
+    uint32_t nodes;  /* every node */
+    uint32_t losers; /* what settings overruled */
+    uint32_t all;    /* settings that nobody set, too */
+    uint32_t layers; /* which layer lies where */
+    uint32_t parts;  /* types of weights by component and role */
+};
+
+void print_plan(const struct opened *opened, const struct shown *shown);
+
+/* Why a setting has its value: winner, place, reason, every loser. An unknown key is an error with a suggestion. */
+int explain_setting(const struct opened *opened, const char *key, uint32_t json);
+
+/* The plan as a document that the caller owns, without its schema; NULL after the error has been said. */
+json_t *plan_json(const struct opened *opened, struct accel_error *error);
 
 /* Nodes that run in another way than natively. */
 uint32_t count_fallbacks(const struct accel_plan *plan);

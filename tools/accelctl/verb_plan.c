@@ -1,55 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/accelctl/emit.h"
 #include "tools/accelctl/print_plan.h"
 
 struct plan_options {
     struct common common;
-    uint32_t nodes;
-    uint32_t losers;
+    struct shown shown;
+    uint32_t most;
+    const char *platform;
+    const char *mode;
+    uint64_t length;
+    const char *explain;
+    const char *out;
+    const char *emit;
 };
 
 static const struct option_row options[] = {
-    {"nodes", 0, OPTION_FLAG, offsetof(struct plan_options, nodes), NULL, "list every node with its kernel", 0, 0},
-    {"overruled", 'o', OPTION_FLAG, offsetof(struct plan_options, losers), NULL,
+    {"explain", 'e', OPTION_TEXT, offsetof(struct plan_options, explain), "KEY",
+     "why one setting has its value: file, line, reason, and every value that it overruled", 0, 0},
+    {"all", 'a', OPTION_FLAG, offsetof(struct plan_options, shown.all), NULL, "list the settings that nobody set, too",
+     0, 0},
+    {"overruled", 'o', OPTION_FLAG, offsetof(struct plan_options, shown.losers), NULL,
      "show under each setting the values that it overruled", 0, 0},
+    {"nodes", 0, OPTION_FLAG, offsetof(struct plan_options, shown.nodes), NULL, "list every node with its kernel", 0,
+     0},
+    {"max-context", 0, OPTION_FLAG, offsetof(struct plan_options, most), NULL, "the longest context that fits", 0, 0},
+    {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE",
+     "write the plan to FILE.json, for accelctl run FILE.json", 0, 0},
+    {"emit", 0, OPTION_TEXT, offsetof(struct plan_options, emit), "PROGRAM",
+     "print the same settings as a call of llama-server or vllm, and what they cannot say", 0, 0},
+    {"length", 'l', OPTION_NUMBER, offsetof(struct plan_options, length), "N",
+     "tokens of the texts that will be read, where profiles ask for it", 1, 1e9},
+    {"mode", 0, OPTION_TEXT, offsetof(struct plan_options, mode), "WORD",
+     "stream or components, where profiles ask for it", 0, 0},
     PLAN_OPTIONS(struct plan_options, common),
     COMMON_OPTIONS(struct plan_options, common),
 };
 
+static int print_most(const struct plan_options *chosen, const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    struct accel_error error = {0};
+    uint64_t tokens;
+
+    if (accel_model_plan_max_context(opened->made, &tokens, &error) != ACCEL_OK)
+        return say_session_error(chosen->common.json, &error);
+    if (chosen->common.json) {
+        int code = print_json(json_pack("{s:I, s:s}", "max_context", (json_int_t)tokens, "planned",
+                                        accel_plan_setting_find(plan, "context")->value),
+                              "accelctl/max-context/1");
+
+        return code == EXIT_DONE && tokens == 0 ? EXIT_SHORT : code;
+    }
+    if (tokens == 0)
+        printf("no context fits, not even of one token\n");
+    else
+        printf("%" PRIu64 " tokens fit; planned are %s\n", tokens, accel_plan_setting_find(plan, "context")->value);
+    return tokens == 0 ? EXIT_SHORT : EXIT_DONE;
+}
+
+static int print_whole(const struct plan_options *chosen, const struct opened *opened)
+{
+    struct accel_error error = {0};
+    json_t *document;
+
+    if (!chosen->common.json) {
+        print_plan(opened, &chosen->shown);
+        return EXIT_DONE;
+    }
+    document = plan_json(opened, &error);
+    return document == NULL ? say_error(1, &error) : print_json(document, "accelctl/plan/2");
+}
+
+static int act(const struct plan_options *chosen, struct opened *opened)
+{
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_error error = {0};
+    int code;
+
+    if (chosen->out != NULL && accel_model_plan_write(opened->made, chosen->out, &error) != ACCEL_OK)
+        return say_error(chosen->common.json, &error);
+    if (chosen->explain != NULL)
+        return explain_setting(opened, chosen->explain, chosen->common.json);
+    if (chosen->most)
+        return print_most(chosen, opened);
+    code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened);
+    if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
+        code = EXIT_SHORT;
+    return code;
+}
+
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct plan_options chosen = {{0}, 0, 0};
+    struct plan_options chosen = {0};
+    struct wish wish = {.outputs = 1};
     struct opened opened = {0};
-    struct accel_plan_fit fit = {.size = sizeof fit};
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code >= 0)
         return code;
-    code = open_model(&chosen.common, arguments[0], NULL, 0, 0, 1, &opened);
-    if (code < 0) {
-        code = EXIT_DONE;
-        if (chosen.common.json)
-            code = print_json(plan_json(&opened), "accelctl/plan/1");
-        else
-            print_plan(&opened, chosen.nodes, chosen.losers);
-        if (code == EXIT_DONE && accel_plan_fit(accel_session_plan(opened.session), &fit, NULL) == ACCEL_OK &&
-            !fit.fits)
-            code = EXIT_SHORT;
-    }
+    if (chosen.emit != NULL && !emit_knows(chosen.emit))
+        return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit wants llama-server or vllm", NULL);
+    if (chosen.emit != NULL && chosen.common.json)
+        return say(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
+    wish.path = arguments[0];
+    wish.platform = chosen.platform;
+    wish.mode = chosen.mode;
+    wish.length = chosen.length;
+    code = open_model(&chosen.common, &wish, &opened);
+    if (code < 0)
+        code = act(&chosen, &opened);
     close_model(&opened);
     return code;
 }
 
 const struct verb verb_plan = {
     .name = "plan",
-    .summary = "how a model would run: device, settings, kernels, memory, each with its origin",
+    .summary = "how a model would run: whether it fits, settings, memory, kernels, each with its origin",
     .arguments = "MODEL",
     .detail =
         "MODEL is a GGUF file, a safetensors file beside its config.json, or a folder with them. Nothing is loaded.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
-        "is "
-        "5 where the memory does not suffice.",
+        "is 5 where the memory does not suffice.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -316,6 +316,7 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct run_options chosen = {.temperature = -1, .top_k = UINT64_MAX, .top_p = -1, .min_p = -1, .penalty = 1.0};
+    struct wish wish = {.outputs = 1, .runs = 1};
     struct opened opened = {0};
     struct accel_error error = {0};
     char *text = NULL;
@@ -337,7 +338,8 @@ static int run(int count, char **arguments, const struct verb *verb)
         return say_error(chosen.common.json, &error);
     if (text != NULL)
         chosen.prompt.text = text;
-    code = open_model(&chosen.common, arguments[0], NULL, 0, 0, 1, &opened);
+    wish.path = arguments[0];
+    code = open_model(&chosen.common, &wish, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
     close_model(&opened);
@@ -350,7 +352,8 @@ const struct verb verb_run = {
     .summary = "lets a model write, following its plan",
     .arguments = "MODEL",
     .detail =
-        "MODEL is a GGUF file, a safetensors file beside its config.json, or a folder with them.\n"
+        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE.json that "
+        "accelctl plan --out FILE.json wrote: then the run follows that plan to the letter, or says what differs.\n"
         "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
         "ends the text, and the numbers still come.",

@@ -247,12 +247,18 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     struct accel_error error = {0};
     char batch[32];
     uint64_t longest = longest_case(inputs);
+    struct wish wish = {.path = path,
+                        .more = settings,
+                        .more_count = 4,
+                        .flags = ACCEL_SESSION_STAGES,
+                        .outputs = (uint32_t)longest,
+                        .runs = 1};
     int code;
 
     snprintf(batch, sizeof batch, "%llutok", (unsigned long long)(longest == 0 ? 1 : longest));
     memcpy(settings, exact, sizeof exact);
     settings[3] = (struct accel_given){"batch", batch, "accelctl trace: the longest case"};
-    code = open_model(&chosen->common, path, settings, 4, ACCEL_SESSION_STAGES, (uint32_t)longest, &opened);
+    code = open_model(&chosen->common, &wish, &opened);
     if (code < 0)
         code = refuse_target(chosen, accel_model_file_of(opened.model));
     if (code < 0) {

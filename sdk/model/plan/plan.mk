@@ -1,2 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/plan.h
+
+libaccel_model_core_la_SOURCES += \
+	%D%/create.c \
+	%D%/identity.c \
+	%D%/identity.h \
+	%D%/internal.h \
+	%D%/json.c \
+	%D%/json.h \
+	%D%/repeat.c \
+	%D%/search.c \
+	%D%/write.c

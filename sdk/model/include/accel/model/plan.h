@@ -77,10 +77,11 @@ struct accel_model_plan_steps;
 struct accel_model_plan_step {
     uint32_t size;
     uint32_t state;       /**< ACCEL_PLAN_STEP_... */
-    const char *name;     /**< "shorter-context" */
+    const char *name;     /**< "oom.context" */
     const char *words;    /**< what it does */
     const char *settings; /**< for the command line: "--set kv.type.k=q8 --set kv.type.v=q8"; may be empty */
-    const char *cost;     /**< what it costs, in words */
+    const char *cost;     /**< what it costs, in words, with where that is known from */
+    const char *needs;    /**< what has to be done besides: "accelctl quantize MODEL ..."; may be empty */
     const char *because;  /**< document and line */
     const char *place;    /**< file:line of the advice */
     const char *text;     /**< why it was refused or is in force; else empty */
@@ -103,8 +104,8 @@ ACCEL_API int32_t accel_model_plan_fit(const struct accel_model_plan *plan, stru
                                        struct accel_model_plan_steps **out_steps,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Every step of a topic ("oom", "slow", "accuracy"), each held against this plan alone. ACCEL_E_NOT_FOUND names the
- *  topics there are. */
+/** Every step of a topic ("oom", "slow", "accuracy") whose conditions hold, each against this plan alone.
+ *  ACCEL_E_NOT_FOUND names the topics there are. */
 ACCEL_API int32_t accel_model_plan_advise(const struct accel_model_plan *plan, const char *topic,
                                           struct accel_model_plan_steps **out_steps,
                                           struct accel_error *error) ACCEL_NOEXCEPT;
@@ -126,10 +127,11 @@ ACCEL_API void accel_model_plan_json_free(char *text) ACCEL_NOEXCEPT;
 ACCEL_API int32_t accel_model_plan_write(const struct accel_model_plan *plan, const char *path,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Plans again what a record says, every setting given, and compares. `options` names what the caller decides himself:
- *  flags and outputs; its other members are 0, or NULL. ACCEL_E_REFUSED names what differs: a file that changed, a
- *  device that is gone, another version of the driver, a setting that cannot be had, or memory that does not suffice
- *  any more. ACCEL_E_CORRUPT: no such record, with line and column. */
+/** Plans again what a record says, every setting as it has it, and compares. `options` may be NULL, or name what the
+ *  caller decides himself: flags and outputs; its other members are not looked at. ACCEL_E_REFUSED names what differs:
+ * a file that changed, another version of the driver, a kernel, a setting that comes to something else; ACCEL_E_MEMORY:
+ *  memory does not suffice any more; ACCEL_E_CORRUPT: no such record, with line and column; and the errors of
+ *  accel_model_plan_create, as for a device that is gone. */
 ACCEL_API int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
                                           const struct accel_model_plan_options *options,
                                           struct accel_model_plan **out_plan, struct accel_error *error) ACCEL_NOEXCEPT;

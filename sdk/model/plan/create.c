@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes plans: options are copied, the model is opened, and a session is planned where it can be. */
+#include "sdk/model/plan/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/session/internal.h"
+
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the plan of a model");
+}
+
+/* ---- options ---- */
+
+/* Appends a copy of a text that may be NULL to the texts at *at. */
+static const char *keep(char **at, const char *text)
+{
+    char *copy = *at;
+
+    if (text == NULL)
+        return NULL;
+    *at = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+static size_t bytes_of(const char *text)
+{
+    return text == NULL ? 0 : strlen(text) + 1;
+}
+
+static size_t bytes_of_given(const struct accel_given *given, uint32_t count)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes += bytes_of(given[i].key) + bytes_of(given[i].value) + bytes_of(given[i].origin);
+    return bytes;
+}
+
+static void keep_given(struct accel_model_plan *plan, char **at, const struct accel_given *given, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct accel_given *copy = &plan->given[plan->options.given_count++];
+
+        copy->key = keep(at, given[i].key);
+        copy->value = keep(at, given[i].value);
+        copy->origin = keep(at, given[i].origin);
+    }
+}
+
+/* Copies options, with more settings behind theirs, so that the last one is the strongest. */
+static int32_t copy_options(struct accel_model_plan *plan, const struct accel_model_plan_options *options,
+                            const struct accel_given *more, uint32_t more_count, struct accel_error *error)
+{
+    size_t bytes = bytes_of(options->path) + bytes_of(options->platform) + bytes_of(options->device) +
+                   bytes_of(options->mode) + bytes_of_given(options->given, options->given_count) +
+                   bytes_of_given(more, more_count);
+    char *at = plan->texts = malloc(bytes);
+
+    plan->given = calloc((size_t)options->given_count + more_count + 1, sizeof *plan->given);
+    if (plan->texts == NULL || plan->given == NULL)
+        return no_memory(error);
+    plan->options = *options;
+    plan->options.path = keep(&at, options->path);
+    plan->options.platform = keep(&at, options->platform);
+    plan->options.device = keep(&at, options->device);
+    plan->options.mode = keep(&at, options->mode);
+    plan->options.given = plan->given;
+    plan->options.given_count = 0;
+    keep_given(plan, &at, options->given, options->given_count);
+    keep_given(plan, &at, more, more_count);
+    return ACCEL_OK;
+}
+
+static int32_t check_options(const struct accel_context *context, const struct accel_model_plan_options *given,
+                             struct accel_model_plan_options *out_options, struct accel_error *error)
+{
+    int32_t code = open_struct_take(given, ACCEL_END_OF(struct accel_model_plan_options, request_length),
+                                    sizeof *out_options, "accel_model_plan_options", out_options, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    if (context == NULL || out_options->path == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "a model's plan needs a context and a path");
+    for (uint32_t i = 0; i < out_options->given_count; i++) {
+        const struct accel_given *row = out_options->given == NULL ? NULL : &out_options->given[i];
+
+        if (row == NULL || row->key == NULL || row->value == NULL || row->origin == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "setting %u of a model's plan has no key, value or origin",
+                                   i);
+    }
+    return ACCEL_OK;
+}
+
+/* ---- the subject ---- */
+
+static void release_subject(struct plan_subject *subject)
+{
+    if (subject == NULL || atomic_fetch_sub(&subject->owners, 1) != 1)
+        return;
+    accel_model_close(subject->model);
+    free(subject);
+}
+
+static int32_t open_subject(const struct accel_model_plan_options *options, struct plan_subject **out_subject,
+                            struct accel_error *error)
+{
+    struct plan_subject *subject = calloc(1, sizeof *subject);
+    int32_t code;
+
+    *out_subject = NULL;
+    if (subject == NULL)
+        return no_memory(error);
+    atomic_init(&subject->owners, 1);
+    code = accel_model_open(options->path, NULL, &subject->model, error);
+    if (code == ACCEL_OK)
+        *out_subject = subject;
+    else
+        release_subject(subject);
+    return code;
+}
+
+/* ---- the plan ---- */
+
+static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct accel_session_options options = {.size = sizeof options,
+                                            .flags = plan->options.flags,
+                                            .device = plan->options.device,
+                                            .given = plan->options.given,
+                                            .given_count = plan->options.given_count,
+                                            .outputs = plan->options.outputs};
+
+    return accel_session_create(plan->context, plan->subject->model, &options, &plan->session, error);
+}
+
+/* Takes over one share of the subject, also when it fails. */
+static int32_t create(struct accel_context *context, struct plan_subject *subject,
+                      const struct accel_model_plan_options *options, const struct accel_given *more,
+                      uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    struct accel_model_plan *plan = calloc(1, sizeof *plan);
+    int32_t code;
+
+    if (plan == NULL) {
+        release_subject(subject);
+        return no_memory(error);
+    }
+    plan->context = context;
+    plan->subject = subject;
+    code = copy_options(plan, options, more, more_count, error);
+    if (code == ACCEL_OK)
+        code = make_session(plan, error);
+    if (code == ACCEL_OK)
+        *out_plan = plan;
+    else
+        accel_model_plan_free(plan);
+    return code;
+}
+
+int32_t accel_model_plan_create(struct accel_context *context, const struct accel_model_plan_options *options,
+                                struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    struct accel_model_plan_options chosen;
+    struct plan_subject *subject;
+    int32_t code;
+
+    *out_plan = NULL;
+    code = check_options(context, options, &chosen, error);
+    if (code == ACCEL_OK)
+        code = open_subject(&chosen, &subject, error);
+    return code == ACCEL_OK ? create(context, subject, &chosen, NULL, 0, out_plan, error) : code;
+}
+
+int32_t model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *more, uint32_t more_count,
+                        struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    *out_plan = NULL;
+    atomic_fetch_add(&plan->subject->owners, 1);
+    return create(plan->context, plan->subject, &plan->options, more, more_count, out_plan, error);
+}
+
+void accel_model_plan_free(struct accel_model_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    accel_session_free(plan->session);
+    release_subject(plan->subject);
+    free(plan->given);
+    free(plan->texts);
+    free(plan);
+}
+
+/* ---- answers ---- */
+
+const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *plan)
+{
+    return accel_session_plan(plan->session);
+}
+
+const struct accel_model *accel_model_plan_model(const struct accel_model_plan *plan)
+{
+    return plan->session == NULL ? NULL : plan->subject->model;
+}
+
+int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_session **out_session,
+                                 struct accel_error *error)
+{
+    (void)error;
+    *out_session = plan->session;
+    return ACCEL_OK;
+}
+
+uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
+{
+    return plan->session != NULL;
+}
+
+uint64_t model_plan_longest(const struct accel_model_plan *plan)
+{
+    return plan->subject->model == NULL ? 0 : accel_model_facts_of(plan->subject->model)->context;
+}
+
+struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan)
+{
+    struct accel_plan_fit fit = {.size = sizeof fit};
+
+    if (accel_plan_fit(accel_model_plan_plan(plan), &fit, NULL) != ACCEL_OK)
+        fit = (struct accel_plan_fit){.size = sizeof fit, .budget_origin = ""};
+    return fit;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan as JSON: one document for people's programs, for files and for runs that repeat it. */
+#include "sdk/model/plan/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/plan/identity.h"
+
+static const char *origin_name(uint32_t origin)
+{
+    static const char *const names[] = {"?", "measured", "estimated", "claimed", "profile", "file", "given", "builtin"};
+
+    return origin < 8 ? names[origin] : "?";
+}
+
+static const char *answer_name(uint32_t answer)
+{
+    static const char *const names[] = {"?", "native", "emulated", "likely", "no"};
+
+    return answer < 5 ? names[answer] : "?";
+}
+
+json_t *plan_text_json(const char *text)
+{
+    json_t *value = json_string(text == NULL ? "" : text);
+    char *copy;
+
+    if (value != NULL)
+        return value;
+    copy = strdup(text);
+    for (char *at = copy; at != NULL && *at != '\0'; at++)
+        *at = (unsigned char)*at < 128 ? *at : '?';
+    value = copy == NULL ? NULL : json_string(copy);
+    free(copy);
+    return value;
+}
+
+/* Adds where something stands: its place, and file and line where the place is FILE:LINE. */
+static void add_place(json_t *object, const char *place)
+{
+    const char *colon = strrchr(place, ':');
+
+    json_object_set_new(object, "place", plan_text_json(place));
+    if (colon == NULL || colon == place || colon[1] == '\0' || colon[1 + strspn(colon + 1, "0123456789")] != '\0')
+        return;
+    json_object_set_new(object, "file", json_stringn(place, (size_t)(colon - place)));
+    json_object_set_new(object, "line", json_integer(strtoll(colon + 1, NULL, 10)));
+}
+
+static json_t *loser_json(const struct accel_plan_loser *loser)
+{
+    json_t *object = json_pack("{s:s, s:s}", "value", loser->value, "unit", loser->unit);
+
+    add_place(object, loser->place);
+    json_object_set_new(object, "because", plan_text_json(loser->because));
+    return object;
+}
+
+static json_t *setting_json(const struct accel_plan_setting *setting)
+{
+    json_t *origin = json_pack("{s:s}", "kind", origin_name(setting->origin));
+    json_t *losers = json_array();
+
+    add_place(origin, setting->place);
+    json_object_set_new(origin, "because", plan_text_json(setting->because));
+    for (uint32_t i = 0; i < setting->overruled_count; i++)
+        json_array_append_new(losers, loser_json(&setting->overruled[i]));
+    json_object_set_new(origin, "losers", losers);
+    return json_pack("{s:o, s:s, s:o}", "value", plan_text_json(setting->value), "unit", setting->unit, "origin",
+                     origin);
+}
+
+static json_t *settings_json(const struct accel_plan *plan)
+{
+    json_t *settings = json_object();
+
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
+        const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
+
+        json_object_set_new(settings, setting->key, setting_json(setting));
+    }
+    return settings;
+}
+
+static json_t *memory_json(const struct accel_plan *plan, const struct accel_plan_fit *fit)
+{
+    json_t *rows = json_array();
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:I, s:I, s:o}", "class", row->name, "bytes", (json_int_t)row->bytes,
+                                        "lower", (json_int_t)row->lower, "origin", plan_text_json(row->origin)));
+    }
+    return json_pack("{s:o, s:b, s:I, s:I, s:I, s:o}", "classes", rows, "fits", fit->fits != 0, "needed",
+                     (json_int_t)fit->needed, "budget", (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by,
+                     "budget_origin", plan_text_json(fit->budget_origin));
+}
+
+static json_t *nodes_json(const struct accel_plan *plan, uint32_t *out_fallbacks)
+{
+    json_t *nodes = json_array();
+
+    *out_fallbacks = 0;
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
+        const struct accel_plan_node *node = accel_plan_node_get(plan, i);
+
+        *out_fallbacks += node->answer != ACCEL_CLAIM_NATIVE;
+        json_array_append_new(nodes, json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:f}", "name",
+                                               plan_text_json(node->name), "op", node->op, "device", node->device,
+                                               "kernel", node->kernel, "answer", answer_name(node->answer), "reason",
+                                               node->reason, "tolerance", node->tolerance));
+    }
+    return nodes;
+}
+
+static json_t *processors_json(const struct accel_plan *plan)
+{
+    json_t *processors = json_array();
+    uint32_t ranks = 1;
+
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        json_array_append_new(processors, json_integer(accel_plan_processor(plan, rank, &ranks)));
+    return processors;
+}
+
+static json_t *request_json(const struct accel_model_plan_options *options)
+{
+    json_t *given = json_array();
+
+    for (uint32_t i = 0; i < options->given_count; i++)
+        json_array_append_new(given,
+                              json_pack("{s:s, s:s, s:o}", "key", options->given[i].key, "value",
+                                        options->given[i].value, "origin", plan_text_json(options->given[i].origin)));
+    return json_pack("{s:o, s:s, s:s, s:s, s:I, s:o}", "path", plan_text_json(options->path), "platform",
+                     options->platform == NULL ? "" : options->platform, "device",
+                     options->device == NULL ? "" : options->device, "mode", options->mode == NULL ? "" : options->mode,
+                     "length", (json_int_t)options->request_length, "given", given);
+}
+
+static json_t *device_json(const struct accel_model_plan *plan)
+{
+    const struct accel_device_info *device = accel_plan_device(accel_model_plan_plan(plan));
+    const struct accel_plugin_info *plugin;
+
+    if (device == NULL)
+        return json_null();
+    plugin = accel_plugin_get(plan->context, device->plugin);
+    return json_pack("{s:s, s:o, s:s, s:s}", "name", device->name, "description", plan_text_json(device->facts->name),
+                     "driver", device->driver, "driver_version", plugin == NULL ? "" : plugin->version);
+}
+
+/* What the file says, and how it is known again. */
+static json_t *model_json(const struct accel_model_plan *plan)
+{
+    const struct accel_model *model = plan->subject->model;
+    const struct accel_model_facts *facts;
+    char *real = realpath(plan->options.path, NULL);
+    json_t *object = json_pack("{s:o}", "path", plan_text_json(real == NULL ? plan->options.path : real));
+
+    free(real);
+    if (model == NULL)
+        return object;
+    facts = accel_model_facts_of(model);
+    json_object_update_new(object,
+                           json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}", "architecture",
+                                     facts->architecture, "types", facts->types, "layers", (int)facts->layers, "hidden",
+                                     (int)facts->hidden, "ffn", (int)facts->ffn, "heads", (int)facts->heads, "kv_heads",
+                                     (int)facts->kv_heads, "head_size", (int)facts->head_size, "vocabulary",
+                                     (int)facts->vocabulary, "context", (int)facts->context, "parameters",
+                                     (json_int_t)facts->parameters, "weight_bytes", (json_int_t)facts->weight_bytes));
+    json_object_set_new(object, "files", plan_identity(model));
+    return object;
+}
+
+json_t *plan_document(const struct accel_model_plan *plan)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+    struct accel_plan_fit fit = model_plan_verdict(plan);
+    uint32_t fallbacks;
+    json_t *nodes = nodes_json(inner, &fallbacks);
+
+    return json_pack("{s:s, s:{s:b, s:b, s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
+                     PLAN_SCHEMA, "verdict", "fits", fit.fits != 0, "exact", plan->session != NULL, "needed",
+                     (json_int_t)fit.needed, "budget", (json_int_t)fit.budget, "short_by", (json_int_t)fit.short_by,
+                     "request", request_json(&plan->options), "model", model_json(plan), "device", device_json(plan),
+                     "processors", processors_json(inner), "settings", settings_json(inner), "memory",
+                     memory_json(inner, &fit), "nodes", nodes, "fallbacks", (int)fallbacks);
+}
+
+int32_t accel_model_plan_json(const struct accel_model_plan *plan, char **out_text, struct accel_error *error)
+{
+    json_t *document = plan_document(plan);
+
+    *out_text = document == NULL ? NULL : json_dumps(document, JSON_INDENT(2));
+    json_decref(document);
+    return *out_text == NULL ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for a plan as JSON") : ACCEL_OK;
+}
+
+void accel_model_plan_json_free(char *text)
+{
+    free(text);
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# accelctl plan as a user reads it: the verdict first, settings that somebody set, one of them explained, the longest
+# context, the same as a call of other programs; and a plan in a file that a run repeats to the letter or refuses by name.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+model=$work/model.gguf
+plan=$work/plan.json
+cp "$q8" "$model"
+
+# The verdict is the first line, and what nobody set is left out.
+try 0 "$accelctl" plan "$model"
+is "$(head -n 1 "$work/out" | cut -c 1-28)" "verdict    FITS on cpu:cpu0:" "the first line"
+grep -q "kernels.sparse" "$work/out" && fail "a setting that nobody set is listed"
+has "base.yaml:"
+try 0 "$accelctl" plan "$model" --all
+has "kernels.sparse"
+has "built in"
+try 5 "$accelctl" plan "$model" --set memory.budget=1MiB
+is "$(head -n 1 "$work/out" | cut -c 1-36)" "verdict    DOES NOT FIT on cpu:cpu0:" "the first line"
+has "short by"
+has "--fit"
+
+# One setting: the winner, then every loser.
+try 0 "$accelctl" plan "$model" --set batch=32tok --explain batch
+is "$(head -n 1 "$work/out")" "batch = 32 tok" "what is explained"
+has "from     command line --set batch=32tok"
+has "over     256 tok"
+has "base.yaml:"
+has "built in"
+try 0 "$accelctl" plan "$model" --explain batch --json
+"$json" "$work/out" accelctl/explain/1 || fail "--explain --json"
+is "$(value value)" 256 "the value"
+is "$(value origin.kind)" profile "its kind"
+case $(value origin.file) in */base.yaml) ;; *) fail "origin.file is $(value origin.file)" ;; esac
+[ "$(value origin.line)" -gt 1 ] || fail "origin.line"
+is "$(value origin.losers.0.place)" "built in" "the loser"
+try 2 "$accelctl" plan "$model" --explain batsh
+one_error "did you mean 'batch'?"
+
+# The document.
+try 0 env ACCEL_BATCH=64tok "$accelctl" plan "$model" --set context=128tok --json
+"$json" "$work/out" accelctl/plan/2 || fail "--json"
+is "$(value settings.context.value)" 128 "the context"
+is "$(value settings.context.origin.kind)" given "its origin"
+is "$(value settings.batch.value)" 64 "the batch"
+is "$(value settings.batch.origin.place)" "environment ACCEL_BATCH" "its place"
+is "$(value settings.batch.origin.losers.0.value)" 256 "what it overruled"
+is "$(value verdict.fits)" true "the verdict"
+is "$(value verdict.exact)" true "the verdict"
+is "$(value device.driver)" cpu "the driver"
+is "$(value model.files.#)" 1 "files of the model"
+
+# The longest context fits, and one token more does not.
+budget="--set memory.budget=1200KiB"
+# shellcheck disable=SC2086
+{
+    try 0 "$accelctl" plan "$model" --max-context $budget --json
+    most=$(value max_context)
+    [ "$most" -gt 10 ] && [ "$most" -lt 512 ] || fail "--max-context $most"
+    try 0 "$accelctl" plan "$model" $budget --set "context=${most}tok"
+    try 5 "$accelctl" plan "$model" $budget --set "context=$((most + 1))tok"
+    try 0 "$accelctl" plan "$model" --max-context
+    has "512 tokens fit"
+    try 5 "$accelctl" plan "$f32" --max-context --set memory.budget=1MiB
+    has "not even of one token"
+}
+
+# Calls of other programs are scripts that a shell reads, with a comment for every flag.
+for program in llama-server vllm; do
+    try 0 "$accelctl" plan "$model" --emit $program --set weights.load=read --set context=100tok
+    sh -n "$work/out" || fail "--emit $program: the shell does not read it"
+    has "exec $program"
+    has "context = 100 tok (command line"
+    has "# What $program cannot be told:"
+done
+has "--max-model-len 100"
+try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set sequences=1
+has "--no-mmap"
+has "-ctk f16"
+has "attention.page = 64 tok (base.yaml:"
+try 2 "$accelctl" plan "$model" --emit nothing
+one_error "llama-server or vllm"
+
+# A plan in a file: a run repeats it, whatever profiles and variables say meanwhile.
+try 0 "$accelctl" plan "$model" --set context=128tok --out "$plan"
+"$json" "$plan" accelctl/plan/2 || fail "--out"
+try 0 "$accelctl" run "$model" --set context=128tok -q --greedy -n 20
+cp "$work/out" "$work/text"
+try 0 "$accelctl" run "$plan" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "the plan's run wrote another text"
+try 0 env ACCEL_CONTEXT=8tok ACCEL_BATCH=2tok "$accelctl" run "$plan" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "variables changed the run of a plan"
+(cd / && "$accelctl" run "$plan" -q --greedy -n 20 </dev/null >"$work/out")
+cmp "$work/out" "$work/text" || fail "the run of a plan from another folder"
+try 0 "$accelctl" run "$plan" --json -n 5
+is "$(value memory.planned)" "$("$json" "$plan" - memory.needed)" "planned memory"
+
+# What differs is refused by its name.
+refused()
+{
+    try "$1" "$accelctl" run "$work/other.json" -q -n 3
+    one_error "$2"
+}
+sed 's/"driver_version": "[^"]*"/"driver_version": "0.0.9"/' "$plan" >"$work/other.json"
+refused 4 "driver cpu was version 0.0.9"
+sed 's/cpu:cpu0/gpu:gpu7/' "$plan" >"$work/other.json"
+refused 4 "there is no device gpu:gpu7"
+sed 's/matmul q8_0 x q8/matmul magic/' "$plan" >"$work/other.json"
+refused 4 'ran "matmul magic"'
+sed 's/"header": "/"header": "f/' "$plan" >"$work/other.json"
+refused 4 "has another header"
+# A setting that cannot be had: the profile locks another value.
+cp -r "$src/profiles" "$work/profiles"
+chmod -R u+w "$work/profiles"
+sed 's/256tok/128tok/' "$src/profiles/base.yaml" >"$work/profiles/base.yaml"
+printf '\nlock: [batch]\n' >>"$work/profiles/base.yaml"
+try 4 "$accelctl" run "$plan" --profiles "$work/profiles" -q -n 3
+one_error "batch is locked by"
+# Memory that does not suffice any more.
+try 5 "$accelctl" plan "$model" --set memory.budget=1MiB --out "$work/other.json"
+refused 5 "more than there are now"
+printf '{"schema": "accelctl/plan/2"}' >"$work/other.json"
+refused 3 "is no plan"
+printf '{"schema": ' >"$work/other.json"
+refused 3 "other.json:1:"
+try 2 "$accelctl" run "$plan" --set batch=8tok
+one_error "runs as it was written"
+touch -d '2020-01-01' "$model"
+cp "$plan" "$work/other.json"
+refused 4 "model.gguf was changed since"
+rm "$model"
+refused 4 "model.gguf: cannot open"
+
+# Writing: a plan takes no other thing's place, and what fails leaves the old file.
+cp "$q8" "$model"
+try 3 "$accelctl" plan "$model" --out "$work"
+one_error "not a regular file"
+try 3 "$accelctl" plan "$model" --out "$work/none/plan.json"
+one_error "$work/none/plan.json"
+is "$(ls "$work" | grep -c 'json\.')" 0 "files left beside"
+finish

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags as the programs' own help lists them: llama-server of llama.cpp (2025), vllm serve 0.10. */
+#include "config.h"
+
+#include "tools/accelctl/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG = 200 };
+
+/* How one setting becomes a flag. */
+struct flag_row {
+    const char *key;
+    const char *flag;   /* before a number or word; empty: the word is the whole flag */
+    const char *words;  /* "q8=q8_0 f16=f16": words that it has and what they are called there; NULL: numbers pass */
+    const char *reason; /* why others cannot be said */
+};
+
+static const struct flag_row llama_rows[] = {
+    {"context", "-c ", NULL, ""},
+    {"sequences", "-np ", NULL, ""},
+    {"batch", "-b ", NULL, ""},
+    {"batch", "-ub ", NULL, ""},
+    {"kv.type.k", "-ctk ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
+    {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
+    {"cpu.threads", "-t ", NULL, ""},
+    {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", ""},
+    {"weights.load", "", "map= read=--no-mmap", ""},
+    {"tensor.parallel", "", "1=", "-sm row splits rows, not heads"},
+    {"compute.activations", "", "q8=", "its kernels for quantized weights round activations to 8 bits always"},
+    {"weights.type", "", "auto=", "the file is written in that type first: llama-quantize"},
+    {"attention.page", "", NULL, "its cache has no pages"},
+    {"memory.budget", "", "auto=", "it knows no budget"},
+    {"kv.enabled", "", "true=", "it always keeps a cache"},
+    {"cpu.pin", "", NULL, NULL},
+    {"device.rank", "", NULL, NULL},
+};
+
+static const struct flag_row vllm_rows[] = {
+    {"context", "--max-model-len ", NULL, ""},
+    {"sequences", "--max-num-seqs ", NULL, ""},
+    {"batch", "--enable-chunked-prefill --max-num-batched-tokens ", NULL, ""},
+    {"attention.page", "--block-size ", "8=8 16=16 32=32 64=64 128=128", "its blocks have other sizes"},
+    {"tensor.parallel", "--tensor-parallel-size ", NULL, ""},
+    {"compute.type", "--dtype ", "auto=auto f32=float32 f16=float16 bf16=bfloat16", ""},
+    {"kv.type.k", "", "auto= f16=", "its 8 bits are another format, and K and V have one type"},
+    {"kv.type.v", "", "auto= f16=", "its 8 bits are another format, and K and V have one type"},
+    {"kernels.record", "", "true= false=--enforce-eager", ""},
+    {"weights.load", "", "read=", "it always copies weights"},
+    {"weights.type", "", "auto=", "the model is converted to that type first"},
+    {"compute.activations", "", "f32=", "it does not round activations beside such weights"},
+    {"cpu.threads", "", NULL, "the variable VLLM_CPU_OMP_THREADS_BIND of its build for processors says that"},
+    {"cpu.pin", "", NULL, "the variable VLLM_CPU_OMP_THREADS_BIND of its build for processors says that"},
+    {"memory.budget", "", "auto=", "it knows shares of a device only: --gpu-memory-utilization"},
+    {"device.rank", "", NULL, NULL},
+};
+
+struct program {
+    const char *name;
+    const char *call;
+    const struct flag_row *rows;
+    uint32_t count;
+};
+
+static const struct program programs[] = {
+    {"llama-server", "llama-server -m ", llama_rows, sizeof llama_rows / sizeof *llama_rows},
+    {"vllm", "vllm serve ", vllm_rows, sizeof vllm_rows / sizeof *vllm_rows},
+};
+
+static const struct program *find_program(const char *name)
+{
+    for (uint32_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (strcmp(programs[i].name, name) == 0)
+            return &programs[i];
+    return NULL;
+}
+
+uint32_t emit_knows(const char *program)
+{
+    return find_program(program) != NULL;
+}
+
+/* Looks a value up in "a=x b=y"; a comma stands for a blank in what comes out. 0 where it is not there. */
+static uint32_t look_up(const char *words, const char *value, char out[FLAG])
+{
+    size_t length = strlen(value);
+
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        size_t whole = strcspn(at, " ");
+
+        if (strncmp(at, value, length) == 0 && at[length] == '=') {
+            snprintf(out, FLAG, "%.*s", (int)(whole - length - 1), at + length + 1);
+            for (char *c = out; *c != '\0'; c++)
+                *c = *c == ',' ? ' ' : *c;
+            return 1;
+        }
+        at += whole;
+    }
+    return 0;
+}
+
+/* llama-server shares one cache between its sequences, so its context is that of all of them. */
+static uint64_t tokens_in_all(const struct accel_plan *plan, const struct accel_plan_setting *setting)
+{
+    const struct accel_plan_setting *sequences = accel_plan_setting_find(plan, "sequences");
+
+    return strtoull(setting->value, NULL, 10) * (sequences == NULL ? 1 : strtoull(sequences->value, NULL, 10));
+}
+
+/* The flag of a row for a setting; empty where nothing has to be said. 0 where it cannot be said. */
+static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *row,
+                          const struct accel_plan_setting *setting, char flag[FLAG])
+{
+    char value[FLAG];
+
+    if (row->words != NULL && !look_up(row->words, setting->value, value))
+        return 0;
+    if (row->words == NULL && row->flag[0] == '\0')
+        return 0;
+    if (row->words == NULL && setting->value[strspn(setting->value, "0123456789")] != '\0')
+        return 0;
+    if (row->words == NULL && strcmp(row->flag, "-c ") == 0)
+        snprintf(value, sizeof value, "%" PRIu64, tokens_in_all(plan, setting));
+    else if (row->words == NULL)
+        snprintf(value, sizeof value, "%.100s", setting->value);
+    snprintf(flag, FLAG, "%.60s%.130s", row->flag, value);
+    return 1;
+}
+
+/* "context = 512 tok (base.yaml:8)" */
+static void print_setting(const struct accel_plan_setting *setting)
+{
+    char copy[400];
+
+    printf("%s = %s%s%s (%s)", setting->key, setting->value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
+           short_places(setting->place, copy, sizeof copy));
+}
+
+static void print_flag(const struct accel_plan_setting *setting, const char *flag, FILE *flags)
+{
+    printf("#   %-24s ", flag);
+    print_setting(setting);
+    printf("\n");
+    fprintf(flags, " \\\n    %s", flag);
+}
+
+static void print_unsaid(const struct accel_plan_setting *setting, const char *reason)
+{
+    printf("#   ");
+    print_setting(setting);
+    printf(": %s\n", reason);
+}
+
+/* The flags of one setting, with a comment; where `flags` is NULL, what cannot be said of it. What nobody set is as the
+ * program has it, apart from numbers. */
+static void emit_setting(const struct accel_plan *plan, const struct program *program,
+                         const struct accel_plan_setting *setting, FILE *flags)
+{
+    uint32_t is_set = setting->origin != ACCEL_ORIGIN_BUILTIN;
+    uint32_t known = 0;
+
+    for (uint32_t r = 0; r < program->count; r++) {
+        const struct flag_row *row = &program->rows[r];
+        char flag[FLAG] = "";
+        uint32_t said;
+
+        if (strcmp(row->key, setting->key) != 0)
+            continue;
+        known = 1;
+        if (row->reason == NULL)
+            return;
+        said = make_flag(plan, row, setting, flag);
+        if (flags != NULL && said && flag[0] != '\0' && (is_set || row->flag[0] != '\0'))
+            print_flag(setting, flag, flags);
+        if (flags == NULL && !said && is_set)
+            print_unsaid(setting, row->reason);
+    }
+    if (!known && flags == NULL && is_set)
+        print_unsaid(setting, "it has no flag for that");
+}
+
+/* Threads are pinned by a mask of processors. */
+static void emit_processors(const struct accel_plan *plan, const struct program *program, FILE *flags)
+{
+    uint64_t mask = 0;
+    uint32_t ranks = 1;
+
+    if (strcmp(program->name, "llama-server") != 0)
+        return;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        int32_t processor = accel_plan_processor(plan, rank, &ranks);
+
+        if (processor < 0 || processor > 63)
+            return;
+        mask |= (uint64_t)1 << processor;
+    }
+    printf("#   -C 0x%-19" PRIx64 " cpu.pin = true\n", mask);
+    fprintf(flags, " \\\n    -C 0x%" PRIx64 " --cpu-strict 1", mask);
+}
+
+/* A path for the shell. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text != '\0'; text++)
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+/* Layers that run on the processors, or all of them there. */
+static void emit_layers(const struct opened *opened, const struct program *program, FILE *flags)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_device_info *device = accel_plan_device(plan);
+    const struct accel_plan_setting *offload = accel_plan_setting_find(plan, "offload.layers");
+    uint32_t on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
+    uint64_t last = offload == NULL ? 0 : strtoull(offload->value, NULL, 10);
+    uint64_t layers = opened->model == NULL ? 0 : accel_model_facts_of(opened->model)->layers;
+    char flag[FLAG];
+
+    if (strcmp(program->name, "llama-server") != 0 || (!on_processors && layers == 0))
+        return;
+    snprintf(flag, sizeof flag, "-ngl %" PRIu64, on_processors ? 0 : layers + 1 - (last > layers ? layers : last));
+    printf("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
+    fprintf(flags, " \\\n    %s", flag);
+}
+
+int emit_call(const struct opened *opened, const char *name)
+{
+    const struct program *program = find_program(name);
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *path = accel_model_file_path(accel_model_file_of(opened->model));
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *flags = open_memstream(&text, &bytes);
+
+    if (flags == NULL)
+        return say(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the call", NULL);
+    printf("#!/bin/sh\n# %s as accelctl planned it.\n# Flags and the settings that they come from:\n", program->name);
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
+        emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
+    emit_processors(plan, program, flags);
+    emit_layers(opened, program, flags);
+    printf("# What %s cannot be told:\n", program->name);
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
+        emit_setting(plan, program, accel_plan_setting_get(plan, i), NULL);
+    fclose(flags);
+    printf("exec %s", program->call);
+    print_quoted(path);
+    printf("%s\n", text == NULL ? "" : text);
+    free(text);
+    return EXIT_DONE;
+}
