@@ -11,3 +11,5 @@ profilesdevicesdir = $(profilesdir)/devices
 dist_profilesdevices_DATA = %D%/devices/2xt4.yaml %D%/devices/a100.yaml %D%/devices/h200.yaml %D%/devices/m1.yaml \
 	%D%/devices/m2.yaml %D%/devices/m3.yaml %D%/devices/m4.yaml %D%/devices/rtx4090.yaml %D%/devices/snapdragon.yaml \
 	%D%/devices/t4.yaml
+# Tables beside the settings.
+dist_profiles_DATA += %D%/advice.yaml %D%/claims.yaml %D%/compat.yaml

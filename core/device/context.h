@@ -82,6 +82,10 @@ const struct accel_topology *accel_context_topology(const struct accel_context *
 /** The profiles of the context, or NULL where none could be read (the log says why). */
 const struct accel_profile *accel_context_profile(const struct accel_context *context);
 
+/** The folder of the profiles that the context uses, for what lies there beside them: what the options name, else the
+ *  environment, else the installed one. Freed with free(); it may not exist. Needs no discovery. */
+int32_t accel_context_profile_folder(const struct accel_context *context, char **out_folder, struct accel_error *error);
+
 /** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
 

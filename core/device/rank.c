@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/env.h"
 #include "core/base/paths.h"
@@ -66,14 +67,25 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
     return ACCEL_OK;
 }
 
+int32_t accel_context_profile_folder(const struct accel_context *context, char **out_folder, struct accel_error *error)
+{
+    const char *folder = context->options.profile_path;
+    if (folder == NULL)
+        folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
+    if (folder == NULL)
+        return accel_paths_profiles(out_folder, error);
+    *out_folder = strdup(folder);
+    return *out_folder ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the folder of profiles");
+}
+
 /* A machine without profiles works: settings have built-in values. */
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
     const char *folder = context->options.profile_path;
     const char *remedy = "the folder that was named for profiles has to hold base.yaml";
     struct accel_error *why = &context->profile_error;
-    char *installed = NULL;
-    int32_t code = ACCEL_OK;
+    char *folder = NULL;
+    int32_t code;
     accel_error_clear(why);
     if (folder == NULL && (folder = accel_env_get("ACCEL_PROFILE_PATH", NULL)) != NULL)
         remedy = "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it";
@@ -82,6 +94,7 @@ int32_t accel_rank_begin(struct accel_context *context, struct accel_error *erro
         code = accel_paths_profiles(&installed, why);
         folder = installed;
     }
+    code = accel_context_profile_folder(context, &folder, why);
     if (code == ACCEL_OK)
         code = accel_profile_create(folder, &context->profile, why);
     if (code == ACCEL_E_NOT_FOUND)
@@ -89,7 +102,7 @@ int32_t accel_rank_begin(struct accel_context *context, struct accel_error *erro
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
                         folder == NULL ? "" : folder, why->text);
-    free(installed);
+    free(folder);
     return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why->text) : ACCEL_OK;
 }
 

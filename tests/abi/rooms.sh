@@ -45,6 +45,7 @@ may_include plugin base
 may_include profile base
 may_include device base topology thread plugin profile graph
 may_include graph base
+may_include tables base profile device
 may_include plan base topology thread plugin profile device graph
 
 private='^ *# *include *[<"](\.\./)*'

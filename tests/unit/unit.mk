@@ -189,3 +189,9 @@ unit_tests += tests/unit/session_variants
 tests_unit_session_variants_SOURCES = %D%/session_variants.c %D%/session_support.h
 tests_unit_session_variants_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_variants_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
+unit_tests += tests/unit/tables_documents tests/unit/tables_language
+tests_unit_tables_documents_SOURCES = %D%/tables_documents.c
+tests_unit_tables_documents_LDADD = $(core_test_libs)
+tests_unit_tables_language_SOURCES = %D%/tables_language.c
+tests_unit_tables_language_LDADD = $(core_test_libs)

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/profile/keys.h"
+#include "core/tables/internal.h"
+
+/* ratings[ACCEL_COMPAT_...] */
+static const char *const ratings[] = {"", "none", "limited", "medium", "high", "full"};
+#define RATINGS 6u
+
+/** What a row and a column may say of the same things. */
+struct heading {
+    const char *name;
+    const char *platform;
+    const char *client;
+    const char *model;
+    const char *because;
+    struct accel_member settings;
+};
+
+/** One table while its cells are read. */
+struct sheet {
+    const char *name;
+    const char *about;
+    bool allowed[RATINGS];
+    struct heading *columns;
+    uint32_t column_count;
+};
+
+static uint32_t rating_of(const char *word)
+{
+    uint32_t rating = RATINGS - 1;
+    while (rating > 0 && strcmp(ratings[rating], word) != 0)
+        rating--;
+    return rating;
+}
+
+static int32_t refuse_rating(const struct accel_table_reader *reader, const struct sheet *sheet,
+                             const struct accel_yaml_node *node)
+{
+    const char *names[RATINGS], *near;
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < RATINGS; i++)
+        if (sheet == NULL || sheet->allowed[i])
+            names[count++] = ratings[i];
+    near = accel_suggest(node->text, names, count);
+    return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_CORRUPT,
+                             "\"%.40s\" is no rating of this table%s%s%s", node->text, near ? "; did you mean \"" : "",
+                             near ? near : "", near ? "\"?" : "");
+}
+
+/* The words that cells of a table may be. */
+static int32_t read_ratings(const struct accel_table_reader *reader, const struct accel_yaml_node *list,
+                            struct sheet *sheet)
+{
+    for (const struct accel_yaml_node *node = list->first; node; node = node->next) {
+        uint32_t rating = node->kind == ACCEL_YAML_TEXT ? rating_of(node->text) : 0;
+        if (node->kind != ACCEL_YAML_TEXT)
+            return accel_table_refuse(reader, node, "\"ratings\" is a list of words");
+        if (rating == 0)
+            return refuse_rating(reader, NULL, node);
+        sheet->allowed[rating] = true;
+    }
+    return ACCEL_OK;
+}
+
+enum { H_NAME, H_PLATFORM, H_CLIENT, H_MODEL, H_SET, H_BECAUSE, H_CELLS, HEADING_MEMBERS };
+
+static int32_t read_heading(const struct accel_table_reader *reader, const struct accel_yaml_node *node, bool is_row,
+                            struct heading *heading, const struct accel_yaml_node **out_cells)
+{
+    struct accel_member m[HEADING_MEMBERS] = {
+        [H_NAME] = {"name", true, ACCEL_YAML_TEXT, false, NULL},
+        [H_PLATFORM] = {"platform", false, ACCEL_YAML_TEXT, false, NULL},
+        [H_CLIENT] = {"client", false, ACCEL_YAML_TEXT, false, NULL},
+        [H_MODEL] = {"model", false, ACCEL_YAML_TEXT, false, NULL},
+        [H_SET] = {"set", false, ACCEL_YAML_MAPPING, false, NULL},
+        [H_BECAUSE] = {"because", is_row, ACCEL_YAML_TEXT, false, NULL},
+        [H_CELLS] = {"cells", true, ACCEL_YAML_SEQUENCE, false, NULL},
+    };
+    int32_t code = accel_table_take(reader, node, m, is_row ? HEADING_MEMBERS : H_CELLS);
+    if (code != ACCEL_OK)
+        return code;
+    heading->name = accel_table_text(&m[H_NAME]);
+    heading->platform = accel_table_text(&m[H_PLATFORM]);
+    heading->client = accel_table_text(&m[H_CLIENT]);
+    heading->model = accel_table_text(&m[H_MODEL]);
+    heading->settings = m[H_SET];
+    if (out_cells)
+        *out_cells = m[H_CELLS].value;
+    return accel_table_source(reader, &m[H_BECAUSE], &heading->because);
+}
+
+static const char *either(const char *first, const char *second)
+{
+    return *first ? first : second;
+}
+
+static int32_t fill_cell(const struct accel_table_reader *reader, const struct sheet *sheet, const struct heading *row,
+                         const struct heading *column, const struct accel_yaml_node *node, struct accel_compat *cell)
+{
+    uint32_t rating = node->kind == ACCEL_YAML_TEXT ? rating_of(node->text) : 0;
+    int32_t code;
+    if (node->kind != ACCEL_YAML_TEXT)
+        return accel_table_refuse(reader, node, "a cell is a word");
+    if (!sheet->allowed[rating])
+        return refuse_rating(reader, sheet, node);
+    cell->size = sizeof(*cell);
+    cell->rating = rating;
+    cell->rating_name = ratings[rating];
+    cell->table = sheet->name;
+    cell->about = sheet->about;
+    cell->row = row->name;
+    cell->column = column->name;
+    cell->platform = either(column->platform, row->platform);
+    cell->client = either(row->client, column->client);
+    cell->model = either(row->model, column->model);
+    cell->because = row->because;
+    if (*cell->platform == 0)
+        return accel_table_refuse(reader, node, "neither the row nor the column of this cell names a platform");
+    code = accel_table_settings(reader, &row->settings, "", &cell->settings);
+    if (code == ACCEL_OK)
+        code = accel_table_settings(reader, &column->settings, cell->settings, &cell->settings);
+    return code == ACCEL_OK ? accel_table_place(reader, node, &cell->place) : code;
+}
+
+static int32_t read_row(const struct accel_table_reader *reader, const struct sheet *sheet,
+                        const struct accel_yaml_node *node, struct accel_compat *cells)
+{
+    const struct accel_yaml_node *list;
+    struct heading row = {0};
+    uint32_t index = 0;
+    int32_t code = read_heading(reader, node, true, &row, &list);
+    if (code != ACCEL_OK)
+        return code;
+    if (list->child_count != sheet->column_count)
+        return accel_yaml_refuse(reader->path, list, reader->error, ACCEL_E_CORRUPT,
+                                 "the row has %u cells, the table %u columns", list->child_count, sheet->column_count);
+    for (const struct accel_yaml_node *cell = list->first; cell && code == ACCEL_OK; cell = cell->next, index++)
+        code = fill_cell(reader, sheet, &row, &sheet->columns[index], cell, &cells[index]);
+    return code;
+}
+
+enum { T_NAME, T_ABOUT, T_RATINGS, T_COLUMNS, T_ROWS, TABLE_MEMBERS };
+
+static int32_t take_table(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
+                          struct accel_member m[TABLE_MEMBERS])
+{
+    static const struct accel_member wanted[TABLE_MEMBERS] = {
+        [T_NAME] = {"name", true, ACCEL_YAML_TEXT, false, NULL},
+        [T_ABOUT] = {"about", true, ACCEL_YAML_TEXT, false, NULL},
+        [T_RATINGS] = {"ratings", true, ACCEL_YAML_SEQUENCE, false, NULL},
+        [T_COLUMNS] = {"columns", true, ACCEL_YAML_SEQUENCE, false, NULL},
+        [T_ROWS] = {"rows", true, ACCEL_YAML_SEQUENCE, false, NULL},
+    };
+    memcpy(m, wanted, sizeof(wanted));
+    return accel_table_take(reader, node, m, TABLE_MEMBERS);
+}
+
+static int32_t read_columns(const struct accel_table_reader *reader, const struct accel_yaml_node *list,
+                            struct sheet *sheet)
+{
+    uint32_t index = 0;
+    int32_t code = accel_table_array(reader, list->child_count, sizeof(*sheet->columns), &sheet->columns);
+    sheet->column_count = list->child_count;
+    for (const struct accel_yaml_node *node = list->first; node && code == ACCEL_OK; node = node->next)
+        code = read_heading(reader, node, false, &sheet->columns[index++], NULL);
+    return code;
+}
+
+static int32_t read_table(const struct accel_table_reader *reader, const struct accel_yaml_node *node)
+{
+    struct accel_tables *tables = reader->tables;
+    struct accel_member m[TABLE_MEMBERS];
+    struct sheet sheet = {0};
+    int32_t code = take_table(reader, node, m);
+    if (code != ACCEL_OK)
+        return code;
+    sheet.name = accel_table_text(&m[T_NAME]);
+    sheet.about = accel_table_text(&m[T_ABOUT]);
+    code = read_ratings(reader, m[T_RATINGS].value, &sheet);
+    if (code == ACCEL_OK)
+        code = read_columns(reader, m[T_COLUMNS].value, &sheet);
+    for (const struct accel_yaml_node *row = m[T_ROWS].value->first; row && code == ACCEL_OK; row = row->next) {
+        code = read_row(reader, &sheet, row, &tables->cells[tables->cell_count]);
+        tables->cell_count += sheet.column_count;
+    }
+    return code;
+}
+
+/* Cells of all tables: what read_table will fill at most. A row with another number of cells is refused before it
+ * writes more than columns. */
+static int32_t make_cells(const struct accel_table_reader *reader, const struct accel_yaml_node *list)
+{
+    uint64_t count = 0;
+    for (const struct accel_yaml_node *node = list->first; node; node = node->next) {
+        struct accel_member m[TABLE_MEMBERS];
+        int32_t code = take_table(reader, node, m);
+        if (code != ACCEL_OK)
+            return code;
+        count += (uint64_t)m[T_COLUMNS].value->child_count * m[T_ROWS].value->child_count;
+    }
+    /* A cell is a node of its own, so that more than all nodes of a file cannot be meant. */
+    if (count > ACCEL_YAML_NODES)
+        return accel_table_refuse(reader, list, "the tables have more cells than a file can hold");
+    return accel_table_array(reader, (uint32_t)count, sizeof(*reader->tables->cells), &reader->tables->cells);
+}
+
+/* ---- recommendations ---- */
+
+static int32_t read_recommendation(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
+                                   const char *table, const char *about)
+{
+    enum { SUBJECT, EXAMPLES, ADVICE, REASON, SET, BECAUSE, MEMBERS };
+    struct accel_member m[MEMBERS] = {
+        [SUBJECT] = {"subject", true, ACCEL_YAML_TEXT, false, NULL},
+        [EXAMPLES] = {"examples", false, ACCEL_YAML_TEXT, false, NULL},
+        [ADVICE] = {"advice", true, ACCEL_YAML_TEXT, false, NULL},
+        [REASON] = {"reason", true, ACCEL_YAML_TEXT, false, NULL},
+        [SET] = {"set", false, ACCEL_YAML_MAPPING, false, NULL},
+        [BECAUSE] = {"because", true, ACCEL_YAML_TEXT, false, NULL},
+    };
+    struct accel_recommendation *row = &reader->tables->recommendations[reader->tables->recommendation_count];
+    int32_t code = accel_table_take(reader, node, m, MEMBERS);
+    if (code != ACCEL_OK)
+        return code;
+    *row = (struct accel_recommendation){.size = sizeof(*row),
+                                         .table = table,
+                                         .about = about,
+                                         .subject = accel_table_text(&m[SUBJECT]),
+                                         .examples = accel_table_text(&m[EXAMPLES]),
+                                         .advice = accel_table_text(&m[ADVICE]),
+                                         .reason = accel_table_text(&m[REASON])};
+    code = accel_table_source(reader, &m[BECAUSE], &row->because);
+    if (code == ACCEL_OK)
+        code = accel_table_settings(reader, &m[SET], "", &row->settings);
+    if (code == ACCEL_OK)
+        code = accel_table_place(reader, node, &row->place);
+    reader->tables->recommendation_count += code == ACCEL_OK;
+    return code;
+}
+
+static int32_t read_recommendations(const struct accel_table_reader *reader, const struct accel_yaml_node *list)
+{
+    uint32_t count = 0;
+    int32_t code = ACCEL_OK;
+    /* Rows of rows: entries of the inner lists, wherever they stand, are fewer than the entries of the document. */
+    for (const struct accel_yaml_node *node = list->first; node; node = node->next)
+        for (const struct accel_yaml_node *key = node->kind == ACCEL_YAML_MAPPING ? node->first : NULL; key;
+             key = key->next)
+            count += key->value->kind == ACCEL_YAML_SEQUENCE ? key->value->child_count : 0;
+    code = accel_table_array(reader, count, sizeof(*reader->tables->recommendations), &reader->tables->recommendations);
+    for (const struct accel_yaml_node *node = list->first; node && code == ACCEL_OK; node = node->next) {
+        struct accel_member m[] = {{"name", true, ACCEL_YAML_TEXT, false, NULL},
+                                   {"about", true, ACCEL_YAML_TEXT, false, NULL},
+                                   {"rows", true, ACCEL_YAML_SEQUENCE, false, NULL}};
+        code = accel_table_take(reader, node, m, 3);
+        for (const struct accel_yaml_node *row = code == ACCEL_OK ? m[2].value->first : NULL; row && code == ACCEL_OK;
+             row = row->next)
+            code = read_recommendation(reader, row, m[0].value->text, m[1].value->text);
+    }
+    return code;
+}
+
+int32_t accel_table_read_compat(const struct accel_table_reader *reader, const struct accel_yaml_node *root)
+{
+    struct accel_member m[] = {{"accel-compat", true, ACCEL_YAML_TEXT, false, NULL},
+                               {"about", false, ACCEL_YAML_TEXT, false, NULL},
+                               {"tables", true, ACCEL_YAML_SEQUENCE, false, NULL},
+                               {"recommendations", false, ACCEL_YAML_SEQUENCE, false, NULL}};
+    int32_t code = accel_table_take(reader, root, m, 4);
+    if (code == ACCEL_OK)
+        code = accel_table_version(reader, &m[0]);
+    if (code == ACCEL_OK)
+        code = make_cells(reader, m[2].value);
+    for (const struct accel_yaml_node *node = m[2].value ? m[2].value->first : NULL; node && code == ACCEL_OK;
+         node = node->next)
+        code = read_table(reader, node);
+    return code == ACCEL_OK && m[3].value ? read_recommendations(reader, m[3].value) : code;
+}
