@@ -67,34 +67,37 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
     return ACCEL_OK;
 }
 
-int32_t accel_context_profile_folder(const struct accel_context *context, char **out_folder, struct accel_error *error)
+/* The folder, and what to do where it holds no profiles. */
+static int32_t find_folder(const struct accel_context *context, char **out_folder, const char **out_remedy,
+                           struct accel_error *error)
 {
     const char *folder = context->options.profile_path;
-    if (folder == NULL)
-        folder = accel_env_get("ACCEL_PROFILE_PATH", NULL);
-    if (folder == NULL)
+    *out_remedy = "the folder that was named for profiles has to hold base.yaml";
+    if (folder == NULL && (folder = accel_env_get("ACCEL_PROFILE_PATH", NULL)) != NULL)
+        *out_remedy = "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it";
+    if (folder == NULL) {
+        *out_remedy = "install the profiles, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
         return accel_paths_profiles(out_folder, error);
+    }
     *out_folder = strdup(folder);
     return *out_folder ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the folder of profiles");
+}
+
+int32_t accel_context_profile_folder(const struct accel_context *context, char **out_folder, struct accel_error *error)
+{
+    const char *remedy;
+    return find_folder(context, out_folder, &remedy, error);
 }
 
 /* A machine without profiles works: settings have built-in values. */
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
-    const char *folder = context->options.profile_path;
-    const char *remedy = "the folder that was named for profiles has to hold base.yaml";
     struct accel_error *why = &context->profile_error;
+    const char *remedy;
     char *folder = NULL;
     int32_t code;
     accel_error_clear(why);
-    if (folder == NULL && (folder = accel_env_get("ACCEL_PROFILE_PATH", NULL)) != NULL)
-        remedy = "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it";
-    if (folder == NULL) {
-        remedy = "install the profiles, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
-        code = accel_paths_profiles(&installed, why);
-        folder = installed;
-    }
-    code = accel_context_profile_folder(context, &folder, why);
+    code = find_folder(context, &folder, &remedy, why);
     if (code == ACCEL_OK)
         code = accel_profile_create(folder, &context->profile, why);
     if (code == ACCEL_E_NOT_FOUND)
