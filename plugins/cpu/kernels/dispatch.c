@@ -17,7 +17,10 @@ static const uint32_t weight_types[CPU_WEIGHTS] = {
     [CPU_F32] = ACCEL_F32,         [CPU_F16] = ACCEL_F16,         [CPU_BF16] = ACCEL_BF16,
     [CPU_Q8_0] = ACCEL_Q8_0,       [CPU_Q4_0] = ACCEL_Q4_0,       [CPU_Q4_1] = ACCEL_Q4_1,
     [CPU_Q8_G32] = ACCEL_Q8_G32,   [CPU_Q8_G128] = ACCEL_Q8_G128, [CPU_Q4_G32] = ACCEL_Q4_G32,
-    [CPU_Q4_G128] = ACCEL_Q4_G128,
+    [CPU_Q4_G128] = ACCEL_Q4_G128, [CPU_Q5_0] = ACCEL_Q5_0,       [CPU_Q5_1] = ACCEL_Q5_1,
+    [CPU_Q2_K] = ACCEL_Q2_K,       [CPU_Q3_K] = ACCEL_Q3_K,       [CPU_Q4_K] = ACCEL_Q4_K,
+    [CPU_Q5_K] = ACCEL_Q5_K,       [CPU_Q6_K] = ACCEL_Q6_K,       [CPU_IQ4_NL] = ACCEL_IQ4_NL,
+    [CPU_IQ4_XS] = ACCEL_IQ4_XS,
 };
 
 int cpu_weight_of(uint32_t type)

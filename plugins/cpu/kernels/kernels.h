@@ -34,6 +34,15 @@ enum cpu_weight {
     CPU_Q8_G128,
     CPU_Q4_G32,
     CPU_Q4_G128,
+    CPU_Q5_0,
+    CPU_Q5_1,
+    CPU_Q2_K,
+    CPU_Q3_K,
+    CPU_Q4_K,
+    CPU_Q5_K,
+    CPU_Q6_K,
+    CPU_IQ4_NL,
+    CPU_IQ4_XS,
     CPU_WEIGHTS
 };
 

@@ -104,16 +104,43 @@ static void sum_row8(const struct accel_format *format, const struct cpu_matmul 
     }
 }
 
+/* The same for formats whose digits are not read here: decoded values with rounded ones. */
+static void sum_decoded8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows,
+                         size_t j, double *sums)
+{
+    for (size_t at = 0; at < call->k; at += CHUNK) {
+        float weights[CHUNK];
+        size_t count = least(CHUNK, call->k - at);
+        decode(format, &call->w, j, at, count, weights);
+        for (size_t r = 0; r < rows; r++) {
+            const int8_t *x = call->x8.q + (i + r) * call->k + at;
+            const float *scale = call->x8.scale + ((i + r) * call->k + at) / CPU_BLOCK;
+            for (size_t l = 0; l < count; l++)
+                sums[r] += (double)weights[l] * scale[l / CPU_BLOCK] * x[l];
+        }
+    }
+}
+
+/* Formats of which `digits` knows the layout. */
+static int has_digits(const struct accel_format *format)
+{
+    return format->kind == ACCEL_FORMAT_PLANAR || format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 ||
+           format->type == ACCEL_Q4_1;
+}
+
 static void matmul(const struct cpu_matmul *call, uint32_t type, int eight, size_t begin, size_t end)
 {
     struct accel_format format;
     (void)accel_format_describe(type, &format);
+    int read = has_digits(&format);
     for (size_t j = begin; j < end; j++) {
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
             size_t rows = least(ROWS, call->m - i);
-            if (eight)
+            if (eight && read)
                 sum_row8(&format, call, i, rows, j, sums);
+            else if (eight)
+                sum_decoded8(&format, call, i, rows, j, sums);
             else
                 sum_row(&format, call, i, rows, j, sums);
             for (size_t r = 0; r < rows; r++)
@@ -168,3 +195,21 @@ MATMUL8(q8_g32, ACCEL_Q8_G32)
 MATMUL8(q8_g128, ACCEL_Q8_G128)
 MATMUL8(q4_g32, ACCEL_Q4_G32)
 MATMUL8(q4_g128, ACCEL_Q4_G128)
+MATMUL(q5_0, ACCEL_Q5_0)
+MATMUL(q5_1, ACCEL_Q5_1)
+MATMUL(q2_k, ACCEL_Q2_K)
+MATMUL(q3_k, ACCEL_Q3_K)
+MATMUL(q4_k, ACCEL_Q4_K)
+MATMUL(q5_k, ACCEL_Q5_K)
+MATMUL(q6_k, ACCEL_Q6_K)
+MATMUL(iq4_nl, ACCEL_IQ4_NL)
+MATMUL(iq4_xs, ACCEL_IQ4_XS)
+MATMUL8(q5_0, ACCEL_Q5_0)
+MATMUL8(q5_1, ACCEL_Q5_1)
+MATMUL8(q2_k, ACCEL_Q2_K)
+MATMUL8(q3_k, ACCEL_Q3_K)
+MATMUL8(q4_k, ACCEL_Q4_K)
+MATMUL8(q5_k, ACCEL_Q5_K)
+MATMUL8(q6_k, ACCEL_Q6_K)
+MATMUL8(iq4_nl, ACCEL_IQ4_NL)
+MATMUL8(iq4_xs, ACCEL_IQ4_XS)

@@ -8,6 +8,7 @@
  * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations); 128 rows 25 Gmac/s, half of the peak of 51.
  */
 #include "finish.h"
+#include "unpack.h"
 
 #define CHUNK 512u
 #define TILE_W 4u
@@ -64,11 +65,28 @@ CPU_INLINE void decode_blocks(const struct layout f, const struct cpu_matrix *w,
     }
 }
 
+/* `at` is a multiple of RUN_VALUES. */
+CPU_INLINE void decode_runs(const struct kind kind, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
+                            float *out)
+{
+    const uint8_t *bytes = (const uint8_t *)w->plane[0] + row * w->stride[0];
+    for (size_t end = at + count; at < end; at += RUN_VALUES, out += RUN_VALUES) {
+        struct run run;
+        const size_t values = least(RUN_VALUES, end - at);
+        unpack(kind, bytes, at, values, &run);
+        for (size_t i = 0; i < values; i += VN) {
+            vf d = v_set(run.d[i / 16]), q = v_load_i8((const uint8_t *)run.digits + i);
+            v_store(out + i, kind.minimum ? v_fma(q, d, v_set(run.m[i / 16])) : q * d);
+        }
+    }
+}
+
 /* How a tile reads its rows of W. */
 #define READ_F32 0
 #define READ_F16 1
 #define READ_BF16 2
-#define READ_BLOCKS 3 /* not by the tile: decoded before */
+#define READ_BLOCKS 3 /* not by the tile: decoded before, or few rows of x by their layout */
+#define READ_RUNS 4   /* decoded before */
 
 CPU_INLINE vf load_weights(const int read, const void *row, size_t at)
 {
@@ -195,7 +213,7 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
 {
     float room[TILE_W][CHUNK];
     const size_t width = read == READ_F32 ? sizeof(float) : sizeof(uint16_t);
-    const int in_place = read == READ_F32 || (read != READ_BLOCKS && rows <= TILE_X);
+    const int in_place = read == READ_F32 || (read < READ_BLOCKS && rows <= TILE_X);
     for (size_t at = 0; at < call->k; at += CHUNK) {
         size_t count = least(CHUNK, call->k - at);
         const void *w[TILE_W];
@@ -269,3 +287,12 @@ KERNELS(q8_g32, READ_BLOCKS, layout_q8_g32, decode_blocks(layout_q8_g32, w, row,
 KERNELS(q8_g128, READ_BLOCKS, layout_q8_g128, decode_blocks(layout_q8_g128, w, row, at, count, out))
 KERNELS(q4_g32, READ_BLOCKS, layout_q4_g32, decode_blocks(layout_q4_g32, w, row, at, count, out))
 KERNELS(q4_g128, READ_BLOCKS, layout_q4_g128, decode_blocks(layout_q4_g128, w, row, at, count, out))
+KERNELS(q5_0, READ_RUNS, layout_q8_0, decode_runs(kind_q5_0, w, row, at, count, out))
+KERNELS(q5_1, READ_RUNS, layout_q8_0, decode_runs(kind_q5_1, w, row, at, count, out))
+KERNELS(q2_k, READ_RUNS, layout_q8_0, decode_runs(kind_q2_k, w, row, at, count, out))
+KERNELS(q3_k, READ_RUNS, layout_q8_0, decode_runs(kind_q3_k, w, row, at, count, out))
+KERNELS(q4_k, READ_RUNS, layout_q8_0, decode_runs(kind_q4_k, w, row, at, count, out))
+KERNELS(q5_k, READ_RUNS, layout_q8_0, decode_runs(kind_q5_k, w, row, at, count, out))
+KERNELS(q6_k, READ_RUNS, layout_q8_0, decode_runs(kind_q6_k, w, row, at, count, out))
+KERNELS(iq4_nl, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_nl, w, row, at, count, out))
+KERNELS(iq4_xs, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_xs, w, row, at, count, out))
