@@ -157,10 +157,10 @@ const char *accel_known_fact_suggest(const char *name)
 
 const char *accel_key_meant(const char *name)
 {
-    size_t prefix = strcspn(name, ".") + 1;
-    size_t rest = strlen(name) < prefix ? 0 : strlen(name) - prefix;
-    uint32_t distance = rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
-    const char *best = NULL;
+    /* A name without a dot is none of an option, and ends before a rest could begin. */
+    const char *dot = strchr(name, '.'), *best = NULL;
+    size_t prefix = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - prefix;
+    uint32_t distance = dot == NULL || rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
     for (uint32_t i = 0; i < COUNT(keys) && distance; i++)
         if (strncmp(keys[i].name, name, prefix) == 0)
             best = nearer(name + prefix, keys[i].name + prefix, best, &distance);
