@@ -249,3 +249,8 @@ int32_t accel_file_user_data(char **out_path, struct accel_error *error)
 {
     return user_folder("XDG_DATA_HOME", ".local/share/accel", out_path, error);
 }
+
+int32_t accel_file_user_state(char **out_path, struct accel_error *error)
+{
+    return user_folder("XDG_STATE_HOME", ".local/state/accel", out_path, error);
+}

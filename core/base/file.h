@@ -35,10 +35,11 @@ char *accel_file_join(const char *first, const char *second);
 
 /**
  * The user's folders for accel, not created: $XDG_CACHE_HOME/accel or ~/.cache/accel, $XDG_DATA_HOME/accel or
- * ~/.local/share/accel. Relative values of the variables are ignored, as XDG says. ACCEL_E_DENIED in a set-uid program,
- * ACCEL_E_NOT_FOUND where no home is known.
+ * ~/.local/share/accel, $XDG_STATE_HOME/accel or ~/.local/state/accel. Relative values of the variables are ignored, as
+ * XDG says. ACCEL_E_DENIED in a set-uid program, ACCEL_E_NOT_FOUND where no home is known.
  */
 int32_t accel_file_user_cache(char **out_path, struct accel_error *error);
 int32_t accel_file_user_data(char **out_path, struct accel_error *error);
+int32_t accel_file_user_state(char **out_path, struct accel_error *error);
 
 #endif

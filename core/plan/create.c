@@ -118,8 +118,9 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
             (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
     accel_settings_free(plan->settings);
     plan->settings = NULL;
-    return accel_profile_resolve(profile, plan->facts, plan->fact_count, given, request->given_count, &plan->settings,
+    code = accel_profile_resolve(profile, plan->facts, plan->fact_count, given, request->given_count, &plan->settings,
                                  error);
+    return code == ACCEL_OK ? accel_plan_take_facts(plan, error) : code;
 }
 
 /* A named device that is not there. No profile may put another one in its place; the environment and the caller may,
@@ -149,7 +150,6 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
 {
     const char *named = request->device ? request->device : request->platform;
     const struct accel_listed *device = accel_context_find(plan->context, named);
-    int32_t code;
     plan->platform = accel_plan_text(plan, "%s", request->platform);
     if (plan->platform == NULL)
         return accel_plan_no_memory(error);
@@ -160,11 +160,6 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
                                device->info.driver, request->platform);
     else if (request->device)
         plan->device_profile = accel_plan_text(plan, "%s", request->device);
-    if (plan->context->profile) {
-        code = accel_profile_add(plan->context->profile, request->platform, error);
-        if (code != ACCEL_OK)
-            return code;
-    }
     return resolve(plan, request, error);
 }
 
@@ -218,6 +213,8 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
         code = accel_plan_make_records(plan, error);
     if (code == ACCEL_OK)
         code = accel_plan_choose_threads(plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_hint_carried(plan, error);
     if (code != ACCEL_OK) {
         accel_plan_free(plan);
         return code;

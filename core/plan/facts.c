@@ -59,19 +59,6 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
     return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-/* Makes the public records; false where some fact found no memory. */
-static bool show(struct accel_plan *plan)
-{
-    plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
-    for (uint32_t i = 0; plan->shown && i < plan->fact_count; i++) {
-        const struct accel_profile_pair *fact = &plan->facts[i];
-        if (fact->key == NULL || fact->value == NULL || fact->origin == NULL)
-            return false;
-        plan->shown[i] = (struct accel_given){fact->key, fact->value, fact->origin};
-    }
-    return plan->shown != NULL;
-}
-
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
@@ -83,7 +70,8 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
         return accel_plan_no_memory(error);
     if (plan->device)
         add_device(plan);
-    add(plan, "platform", plan->platform, plan->device ? plan->device->info.name : "the request names it");
+    else
+        add(plan, "platform", plan->platform, "the request names it");
     if (plan->device_profile)
         add(plan, "device.profile", plan->device_profile, "the request names it");
     add(plan, "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin);
@@ -93,16 +81,32 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
         add(plan, accel_plan_text(plan, "%s", request->model[i].key),
             accel_plan_text(plan, "%s", request->model[i].value),
             accel_plan_text(plan, "%s", request->model[i].origin));
-    return show(plan) ? note_model(plan, error) : accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < plan->fact_count; i++)
+        if (plan->facts[i].key == NULL || plan->facts[i].value == NULL || plan->facts[i].origin == NULL)
+            return accel_plan_no_memory(error);
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_take_facts(struct accel_plan *plan, struct accel_error *error)
+{
+    plan->fact_count = accel_settings_fact_count(plan->settings);
+    plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
+    if (plan->shown == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < plan->fact_count; i++) {
+        const struct accel_profile_fact *fact = accel_settings_fact(plan->settings, i);
+        plan->shown[i] = (struct accel_given){fact->key, fact->value, fact->place};
+    }
+    return note_model(plan, error);
 }
 
 const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin)
 {
-    for (uint32_t i = plan->fact_count; i-- > 0;)
-        if (strcmp(plan->facts[i].key, key) == 0) {
+    for (uint32_t i = plan->shown ? plan->fact_count : 0; i-- > 0;)
+        if (strcmp(plan->shown[i].key, key) == 0) {
             if (out_origin)
-                *out_origin = plan->facts[i].origin;
-            return plan->facts[i].value;
+                *out_origin = plan->shown[i].origin;
+            return plan->shown[i].value;
         }
     return NULL;
 }

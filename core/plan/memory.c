@@ -15,7 +15,8 @@
 #include "core/device/take.h"
 #include "core/graph/lifetime.h"
 #include "core/graph/types.h"
-#include "core/plan/plan.h"
+#include "core/plan/history.h"
+#include "core/plan/sketch.h"
 
 /** What one addition carries along. */
 struct adder {
@@ -48,14 +49,19 @@ static int32_t too_large(const struct adder *a)
     return accel_error_set(a->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
 }
 
-/* Adds a row; `origin` is NULL when there was no memory for it. */
-static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, uint64_t upper, const char *origin)
+const char *accel_plan_class_name(uint32_t memory_class)
+{
+    return memory_class < ACCEL_MEMORY_END ? class_names[memory_class] : NULL;
+}
+
+int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
+                           const char *origin, struct accel_error *error)
 {
     if (origin == NULL)
-        return accel_plan_no_memory(a->error);
+        return accel_plan_no_memory(error);
     if (upper == 0)
         return ACCEL_OK;
-    a->plan->memory[a->plan->memory_count++] = (struct accel_plan_memory){
+    plan->memory[plan->memory_count++] = (struct accel_plan_memory){
         .size = sizeof(struct accel_plan_memory),
         .memory_class = memory_class,
         .bytes = upper,
@@ -64,6 +70,11 @@ static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, u
         .origin = origin,
     };
     return ACCEL_OK;
+}
+
+static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, uint64_t upper, const char *origin)
+{
+    return accel_plan_add_row(a->plan, memory_class, lower, upper, origin, a->error);
 }
 
 /* ---- the driver's own numbers ---- */
@@ -220,9 +231,13 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
 {
     struct weight_sums sums = {0};
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < count; i++)
+    a->plan->step_weights = 0;
+    for (uint32_t i = 0; i < count; i++) {
         if (!sum_one(a, &list[i], &sums))
             return too_large(a);
+        if (!list[i].looked_up)
+            a->plan->step_weights += list[i].bytes;
+    }
     if (a->estimate.given[ACCEL_MEMORY_WEIGHTS])
         code = add_estimated(a, ACCEL_MEMORY_WEIGHTS);
     else if (sums.owned || sums.baked)
@@ -261,6 +276,7 @@ static int32_t add_state(struct adder *a)
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))
         return too_large(a);
+    a->plan->step_state = bytes;
     return add_row(a, ACCEL_MEMORY_STATE, bytes, bytes,
                    accel_plan_text(a->plan,
                                    "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
@@ -375,60 +391,34 @@ static int32_t add_host(struct adder *a, uint32_t weights)
 
 /* ---- the verdict ---- */
 
-/* Memory of a device that does not use the host's. */
-static bool device_budget(const struct adder *a, struct accel_plan_fit *fit)
+/* What a device has that does not use the host's memory: what is free in it now, where the driver can say so. */
+static void device_budget(const struct adder *a, struct accel_plan_budget *budget)
 {
     const struct accel_facts *facts = a->plan->device->info.facts;
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
+    accel_plan_device_budget(a->plan, a->plan->device, budget);
     if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0)
-        return false;
+        return;
     if (ACCEL_CAN(table, memory) && table->memory(a->device->handle, 0, &now, NULL) == ACCEL_OK) {
-        fit->budget = now.free;
-        fit->budget_origin = accel_plan_text(a->plan, "measured: what driver %s says is free in heap %s",
-                                             a->device->driver, facts->heaps[0].name);
-    } else {
-        fit->budget = facts->heaps[0].bytes;
-        fit->budget_origin =
-            accel_plan_text(a->plan, "claimed: driver %s, heap %s", a->device->driver, facts->heaps[0].name);
+        budget->bytes = now.free;
+        budget->origin = accel_plan_text(a->plan, "measured: what driver %s says is free in heap %s", a->device->driver,
+                                         facts->heaps[0].name);
     }
-    return true;
-}
-
-static void machine_budget(const struct adder *a, struct accel_plan_fit *fit)
-{
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(a->plan->context));
-    fit->budget = machine->memory_usable.bytes;
-    fit->budget_origin =
-        machine->memory_usable.origin ? accel_plan_text(a->plan, "measured: %s", machine->memory_usable.origin) : "";
 }
 
 static int32_t judge_fit(struct adder *a)
 {
-    struct accel_plan_fit *fit = &a->plan->fit;
-    const struct accel_profile_setting *setting = accel_plan_value(a->plan, "memory.budget");
-    uint64_t context_budget = a->plan->context->options.memory_budget;
-    *fit = (struct accel_plan_fit){.size = sizeof(*fit)};
+    struct accel_plan_budget budget;
+    uint64_t needed = 0;
     for (uint32_t i = 0; i < a->plan->memory_count; i++)
-        if (!accel_add_u64(fit->needed, a->plan->memory[i].bytes, &fit->needed))
+        if (!accel_add_u64(needed, a->plan->memory[i].bytes, &needed))
             return too_large(a);
-    if (setting->is_number) {
-        fit->budget = (uint64_t)setting->number;
-        fit->budget_origin = accel_plan_text(a->plan, "memory.budget: %s", setting->place);
-    } else if (!device_budget(a, fit)) {
-        machine_budget(a, fit);
-    }
-    if (context_budget && (fit->budget == 0 || context_budget < fit->budget)) {
-        fit->budget = context_budget;
-        fit->budget_origin = "the budget that the application gave its context";
-    }
-    if (fit->budget_origin == NULL)
-        return accel_plan_no_memory(a->error);
-    if (fit->budget == 0)
-        fit->budget_origin = "nobody knows how much memory there is";
-    fit->fits = fit->budget == 0 || fit->needed <= fit->budget;
-    fit->short_by = fit->fits ? 0 : fit->needed - fit->budget;
-    return ACCEL_OK;
+    device_budget(a, &budget);
+    accel_plan_whole_budget(a->plan, &budget);
+    accel_plan_device_cap(a->plan, &budget);
+    a->plan->judged = true;
+    return accel_plan_judge_fit(a->plan, needed, &budget, a->error);
 }
 
 int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
@@ -474,7 +464,7 @@ int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit
     uint32_t size;
     if (plan == NULL || fit == NULL || fit->size < sizeof(size))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_fit wants a plan and a sized place for the verdict");
-    if (!plan->placed)
+    if (!plan->judged)
         return accel_error_set(error, ACCEL_E_INVALID, "the plan has not been placed");
     size = fit->size < sizeof(*fit) ? fit->size : (uint32_t)sizeof(*fit);
     memcpy(fit, &plan->fit, size);

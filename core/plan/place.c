@@ -267,7 +267,10 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
     if (code != ACCEL_OK)
         return code;
     plan->placed = false;
-    plan->memory_count = 0;
+    if (!plan->spread) {
+        plan->judged = false;
+        plan->memory_count = 0;
+    }
     code = make_options(plan, work, &options, error);
     wanted = make_wanted(plan, work);
     if (code == ACCEL_OK && wanted == NULL)
@@ -278,9 +281,12 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
         code = accel_plan_claim(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
         code = accel_plan_judge(plan, work, error);
-    if (code == ACCEL_OK)
+    /* What is spread over several devices keeps the memory of its sketch: a driver knows one device. */
+    if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     plan->placed = code == ACCEL_OK;
+    if (code == ACCEL_OK)
+        code = accel_plan_look_back(plan, error);
     accel_device_free(device);
     return code;
 }

@@ -36,10 +36,11 @@ struct accel_plan {
     const char *platform;              /**< NULL: the driver of the device */
     const char *device_profile;        /**< file of the folder devices that the request named, or NULL */
     struct accel_arena arena;
-    struct accel_profile_pair *facts; /**< that rules were asked with */
+    struct accel_profile_pair *facts; /**< of device, host, request and caller; those of files come to `shown` */
     uint32_t fact_count;
-    struct accel_given *shown; /**< the same for the public face */
+    struct accel_given *shown; /**< all that rules were asked with */
     const char *model;         /**< what accel_plan_model answers */
+    const char *variant;       /**< what accel_plan_variant answers */
     struct accel_settings *settings;
     struct accel_plan_setting *records; /**< one for each of the settings */
     struct accel_thread_plan threads;   /**< count 0: the device borrows none */
@@ -50,11 +51,21 @@ struct accel_plan {
     uint32_t memory_count;
     struct accel_plan_memory memory[ACCEL_MEMORY_END];
     struct accel_plan_fit fit;
+    bool judged; /**< `fit` holds */
     bool placed;
+    bool sketched;
+    bool spread; /**< the sketch lies on several devices */
+
+    uint32_t converted;       /**< weights that the sketch has in other types than the file */
+    uint32_t component_count; /**< of the sketch */
+
+    uint64_t step_weights; /**< bytes that a step of one token reads; 0: not known */
+    uint64_t step_state;   /**< the same of a full context */
 
     struct accel_plan_rows parts;  /**< struct accel_plan_part */
     struct accel_plan_rows layers; /**< struct accel_plan_layer */
     struct accel_plan_rows notes;  /**< struct accel_plan_note */
+    struct accel_plan_rows hints;  /**< the same, made anew by each step: what a run does not do, what the past says */
     struct accel_plan_rows speeds; /**< struct accel_plan_speed */
     struct accel_plan_past past;
 };
@@ -62,8 +73,10 @@ struct accel_plan {
 /** Adds a copy of a record to a list. False without memory. */
 bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, const void *record, size_t bytes);
 
-/** Adds a note. `key` and `remedy` may be empty. */
+/** Adds a note, or a hint. `key` and `remedy` may be empty. */
 int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
+                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
+int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
                             struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
 
 /** Text in the plan's arena, NULL without memory. */
@@ -74,6 +87,9 @@ int32_t accel_plan_no_memory(struct accel_error *error);
 /** Collects the facts of device, host, request and model. */
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error);
+
+/** Takes the facts in force from the settings, which know those of files too. Call it after resolving. */
+int32_t accel_plan_take_facts(struct accel_plan *plan, struct accel_error *error);
 
 /** The value of a fact, or NULL where nobody knows it. `out_origin` may be NULL. */
 const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin);
@@ -88,8 +104,20 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
 /** Chooses threads, and puts the choice into the record of cpu.threads. */
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error);
 
+/** Puts what was decided in the place of a setting's value, which becomes the first loser. Strings are kept as they
+ * are; NULL in one of them is ACCEL_E_MEMORY. The value that is there already changes nothing. */
+int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
+                          const char *place, const char *because, struct accel_error *error);
+
 /** The value of a setting of keys.def, never NULL. */
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
+
+/** Makes the hints anew: settings that a run does not carry out, past errors and a range of speed from the history. A
+ *  history that cannot be read is a hint, never a failure. */
+int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error);
+
+/** Adds a hint for each setting that a run would not carry out. */
+int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error);
 
 struct accel_device;
 

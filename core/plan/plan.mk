@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
+	%D%/budget.c \
 	%D%/create.c \
+	%D%/devices.c \
 	%D%/facts.c \
+	%D%/history.c \
+	%D%/history.h \
+	%D%/history_read.c \
 	%D%/memory.c \
 	%D%/place.c \
 	%D%/plan.h \
 	%D%/records.c \
-	%D%/settings.c
+	%D%/rules.c \
+	%D%/runnable.c \
+	%D%/settings.c \
+	%D%/shapes.c \
+	%D%/sketch.c \
+	%D%/sketch.h \
+	%D%/speed.c \
+	%D%/types.c

@@ -28,23 +28,47 @@ bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, 
     return true;
 }
 
+static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct accel_plan_note *note,
+                   struct accel_error *error, const char *format, va_list values) ACCEL_PRINTF(5, 0);
+
+static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct accel_plan_note *note,
+                   struct accel_error *error, const char *format, va_list values)
+{
+    struct accel_strbuf text;
+    accel_strbuf_init(&text, 2048);
+    accel_strbuf_vprintf(&text, format, values);
+    note->size = sizeof(*note);
+    note->key = accel_arena_strdup(&plan->arena, note->key);
+    note->text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    note->remedy = accel_arena_strdup(&plan->arena, note->remedy);
+    accel_strbuf_free(&text);
+    if (!note->key || !note->text || !note->remedy || !accel_plan_rows_add(plan, rows, note, sizeof(*note)))
+        return accel_plan_no_memory(error);
+    return ACCEL_OK;
+}
+
 int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
                             struct accel_error *error, const char *format, ...)
 {
-    struct accel_plan_note note = {.size = sizeof(note), .level = level};
-    struct accel_strbuf text;
+    struct accel_plan_note note = {.level = level, .key = key, .remedy = remedy};
     va_list values;
-    accel_strbuf_init(&text, 2048);
+    int32_t code;
     va_start(values, format);
-    accel_strbuf_vprintf(&text, format, values);
+    code = add(plan, &plan->notes, &note, error, format, values);
     va_end(values);
-    note.key = accel_arena_strdup(&plan->arena, key);
-    note.text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
-    note.remedy = accel_arena_strdup(&plan->arena, remedy);
-    accel_strbuf_free(&text);
-    if (!note.key || !note.text || !note.remedy || !accel_plan_rows_add(plan, &plan->notes, &note, sizeof(note)))
-        return accel_plan_no_memory(error);
-    return ACCEL_OK;
+    return code;
+}
+
+int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
+                            struct accel_error *error, const char *format, ...)
+{
+    struct accel_plan_note note = {.level = level, .key = key, .remedy = remedy};
+    va_list values;
+    int32_t code;
+    va_start(values, format);
+    code = add(plan, &plan->hints, &note, error, format, values);
+    va_end(values);
+    return code;
 }
 
 /* ---- the public face ---- */
@@ -76,12 +100,14 @@ const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *pla
 
 uint32_t accel_plan_note_count(const struct accel_plan *plan)
 {
-    return plan ? plan->notes.count : 0;
+    return plan ? plan->notes.count + plan->hints.count : 0;
 }
 
 const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan, uint32_t index)
 {
-    return plan ? row_at(&plan->notes, index) : NULL;
+    if (plan == NULL)
+        return NULL;
+    return index < plan->notes.count ? row_at(&plan->notes, index) : row_at(&plan->hints, index - plan->notes.count);
 }
 
 uint32_t accel_plan_speed_count(const struct accel_plan *plan)

@@ -53,12 +53,15 @@ static const char *unit_of(const char *key, const char *value)
 
 /* Puts what was decided in the place of "auto" or of a number that cannot be had; the profile's value becomes the first
  * loser. */
-static int32_t overrule(struct accel_plan *plan, const char *key, const char *value, const char *place,
-                        const char *because, struct accel_error *error)
+int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
+                          const char *place, const char *because, struct accel_error *error)
 {
     struct accel_plan_setting *record = (struct accel_plan_setting *)accel_plan_setting_find(plan, key);
-    struct accel_plan_loser *overruled =
-        accel_arena_array(&plan->arena, record->overruled_count + (size_t)1, sizeof(*overruled));
+    struct accel_plan_loser *overruled;
+    /* Sketch, session and plan may come to the same one after the other. */
+    if (value && strcmp(record->value, value) == 0)
+        return ACCEL_OK;
+    overruled = accel_arena_array(&plan->arena, record->overruled_count + (size_t)1, sizeof(*overruled));
     if (overruled == NULL)
         return accel_plan_no_memory(error);
     overruled[0] = (struct accel_plan_loser){record->value, record->unit, record->place, record->because};
@@ -73,7 +76,7 @@ static int32_t overrule(struct accel_plan *plan, const char *key, const char *va
     record->unit = unit_of(key, value);
     record->place = place;
     record->because = because;
-    record->origin = ACCEL_ORIGIN_MEASURED;
+    record->origin = origin;
     return record->losers && value && place && because ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
@@ -121,9 +124,9 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
     if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
         return ACCEL_OK;
-    return overrule(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count),
-                    accel_plan_text(plan, "%s", plan->threads.origin),
-                    accel_plan_text(plan, "%s", plan->threads.reason), error);
+    return accel_plan_decide(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count),
+                             ACCEL_ORIGIN_MEASURED, accel_plan_text(plan, "%s", plan->threads.origin),
+                             accel_plan_text(plan, "%s", plan->threads.reason), error);
 }
 
 /* ---- the public face ---- */
@@ -131,18 +134,12 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
                           const char *because, struct accel_error *error)
 {
-    const struct accel_plan_setting *record;
-    int32_t code;
     if (plan == NULL || key == NULL || value == NULL || place == NULL || because == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_settle: an argument is NULL");
-    record = accel_plan_setting_find(plan, key);
-    if (record == NULL)
+    if (accel_plan_setting_find(plan, key) == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_settle: no setting is called %s", key);
-    code = overrule(plan, key, accel_plan_text(plan, "%s", value), accel_plan_text(plan, "%s", place),
-                    accel_plan_text(plan, "%s", because), error);
-    if (code == ACCEL_OK)
-        ((struct accel_plan_setting *)(uintptr_t)record)->origin = ACCEL_ORIGIN_FILE;
-    return code;
+    return accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
+                             accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", because), error);
 }
 
 uint32_t accel_plan_setting_count(const struct accel_plan *plan)

@@ -19,7 +19,7 @@
 ACCEL_BEGIN_C
 
 /** Most bytes of the file. */
-#define ACCEL_HISTORY_BYTES 4194304u
+#define ACCEL_HISTORY_BYTES 1048576u
 
 #define ACCEL_HISTORY_RUN 1u       /**< a model ran: memory and speed */
 #define ACCEL_HISTORY_BANDWIDTH 2u /**< bytes a second that a device reads from its memory, measured */

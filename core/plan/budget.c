@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much memory a plan may take: of a device, of the machine, as settings and the application say. */
+#include "config.h"
+
+#include "core/plan/sketch.h"
+
+void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin)
+{
+    if (bytes != 0 && (budget->bytes == 0 || bytes < budget->bytes))
+        *budget = (struct accel_plan_budget){bytes, origin};
+}
+
+static void machine_budget(struct accel_plan *plan, struct accel_plan_budget *out)
+{
+    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    out->bytes = machine->memory_usable.bytes;
+    out->origin =
+        machine->memory_usable.origin ? accel_plan_text(plan, "measured: %s", machine->memory_usable.origin) : "";
+}
+
+void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed *device,
+                              struct accel_plan_budget *out_budget)
+{
+    const struct accel_facts *facts = device->info.facts;
+    if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0) {
+        machine_budget(plan, out_budget);
+        return;
+    }
+    out_budget->bytes = facts->heaps[0].bytes;
+    out_budget->origin =
+        accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name);
+}
+
+void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *budget)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.device");
+    if (setting->is_number)
+        accel_plan_lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.device: %s", setting->place));
+}
+
+void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.budget");
+    if (setting->is_number)
+        *budget = (struct accel_plan_budget){(uint64_t)setting->number,
+                                             accel_plan_text(plan, "memory.budget: %s", setting->place)};
+    accel_plan_lower(budget, plan->context->options.memory_budget, "the budget that the application gave its context");
+}
+
+int32_t accel_plan_judge_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget,
+                             struct accel_error *error)
+{
+    if (budget->bytes != 0 && budget->origin == NULL)
+        return accel_plan_no_memory(error);
+    plan->fit = (struct accel_plan_fit){
+        .size = sizeof(plan->fit),
+        .fits = budget->bytes == 0 || needed <= budget->bytes,
+        .needed = needed,
+        .budget = budget->bytes,
+        .budget_origin = budget->bytes ? budget->origin : "nobody knows how much memory there is",
+    };
+    plan->fit.short_by = plan->fit.fits ? 0 : needed - budget->bytes;
+    return ACCEL_OK;
+}

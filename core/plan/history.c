@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adding to the history. A lock file beside the history orders writers; each writes its line in one call, and the one
+ * that would pass the bound first drops the older half, by a new file that takes the old one's place. Readers need no
+ * lock: they see the old file or the new one, and pass over a line that is still being written.
+ */
+#include "config.h"
+
+#include "core/plan/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/open.h"
+#include "core/device/context.h"
+
+/** How often the lock is tried, a millisecond apart: a writer that was stopped must not stop others for good. */
+#define TRIES 2000u
+
+int32_t accel_history_file(char **out_path, struct accel_error *error)
+{
+    char *folder = NULL;
+    int32_t code = accel_file_user_state(&folder, error);
+    *out_path = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    *out_path = accel_file_join(folder, "history.jsonl");
+    free(folder);
+    return *out_path ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of the history");
+}
+
+/* ---- one line ---- */
+
+static void put_text(struct accel_json *json, const char *key, const char *text)
+{
+    if (text && *text)
+        accel_json_member_text(json, key, text);
+}
+
+static void put_number(struct accel_json *json, const char *key, uint64_t number)
+{
+    if (number)
+        accel_json_member_u64(json, key, number);
+}
+
+/* Whole numbers read the same in every locale. */
+static uint64_t thousandths(double value)
+{
+    return value > 0 && value < 1e15 ? (uint64_t)(value * 1000 + 0.5) : 0;
+}
+
+static void put_classes(struct accel_json *json, const struct accel_history_record *record)
+{
+    if (record->class_count == 0)
+        return;
+    accel_json_member_object(json, "classes");
+    for (uint32_t i = 0; i < record->class_count; i++) {
+        accel_json_member_array(json, accel_plan_class_name(record->classes[i].memory_class));
+        accel_json_u64(json, record->classes[i].planned);
+        accel_json_u64(json, record->classes[i].measured);
+        accel_json_array_end(json);
+    }
+    accel_json_object_end(json);
+}
+
+static bool write_line(const struct accel_history_record *record, struct accel_strbuf *line)
+{
+    struct accel_json json;
+    accel_json_init(&json, line, 0);
+    accel_json_object_begin(&json);
+    accel_json_member_u64(&json, "accel-history", 1);
+    accel_json_member_text(&json, "kind", record->kind == ACCEL_HISTORY_RUN ? "run" : "bandwidth");
+    accel_json_member_u64(&json, "time", record->time ? record->time : (uint64_t)time(NULL));
+    put_text(&json, "device", record->device);
+    put_text(&json, "driver", record->driver);
+    put_text(&json, "model", record->model);
+    put_text(&json, "settings", record->settings);
+    put_number(&json, "threads", record->threads);
+    put_number(&json, "context", record->context);
+    put_number(&json, "planned", record->planned);
+    put_number(&json, "measured", record->measured);
+    put_number(&json, "step_bytes", record->step_bytes);
+    put_number(&json, "prompt", record->prompt);
+    put_number(&json, "tokens", record->tokens);
+    put_number(&json, "prompt_tokens_per_1000_s", thousandths(record->prompt_speed));
+    put_number(&json, "tokens_per_1000_s", thousandths(record->speed));
+    put_number(&json, "bytes_per_1000_s", thousandths(record->bandwidth));
+    put_classes(&json, record);
+    accel_json_object_end(&json);
+    return accel_json_finish(&json);
+}
+
+static int32_t check_text(const char *text, const char *name, struct accel_error *error)
+{
+    if (text && strlen(text) > ACCEL_HISTORY_TEXT)
+        return accel_error_set(error, ACCEL_E_LIMIT, "accel_history_add: %s has over %u bytes", name,
+                               ACCEL_HISTORY_TEXT);
+    return ACCEL_OK;
+}
+
+static int32_t check_record(const struct accel_context *context, const struct accel_history_record *record,
+                            struct accel_error *error)
+{
+    const char *const texts[][2] = {{record ? record->device : NULL, "device"},
+                                    {record ? record->driver : NULL, "driver"},
+                                    {record ? record->model : NULL, "model"},
+                                    {record ? record->settings : NULL, "settings"}};
+    int32_t code;
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add wants a context");
+    code = accel_open_check(record, ACCEL_END_OF(struct accel_history_record, classes), sizeof(*record), "the caller",
+                            "accel_history_record", error);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && code == ACCEL_OK; i++)
+        code = check_text(texts[i][0], texts[i][1], error);
+    if (code != ACCEL_OK)
+        return code;
+    if ((record->kind != ACCEL_HISTORY_RUN && record->kind != ACCEL_HISTORY_BANDWIDTH) ||
+        record->class_count > ACCEL_MEMORY_END || (record->class_count && record->classes == NULL))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add: the kind is none, or the classes are wrong");
+    for (uint32_t i = 0; i < record->class_count; i++)
+        if (accel_plan_class_name(record->classes[i].memory_class) == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add: class %u is none",
+                                   record->classes[i].memory_class);
+    return ACCEL_OK;
+}
+
+/* ---- the file ---- */
+
+static int32_t fail(struct accel_error *error, const char *path, const char *what)
+{
+    int system_error = errno;
+    int32_t code =
+        accel_error_set(error, accel_file_code(system_error), "%.300s: %s: %s", path, what, strerror(system_error));
+    if (error)
+        error->native = system_error;
+    return code;
+}
+
+static int32_t take_lock(const char *path, int *out_file, struct accel_error *error)
+{
+    const struct timespec moment = {0, 1000000};
+    uint32_t tries = 0;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *out_file = -1;
+    if (file < 0)
+        return fail(error, path, "cannot be opened");
+    while (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || ++tries == TRIES) {
+            int32_t code = fail(error, path, "cannot be locked");
+            close(file);
+            return code;
+        }
+        nanosleep(&moment, NULL);
+    }
+    *out_file = file;
+    return ACCEL_OK;
+}
+
+/* Keeps the newer half, whole lines. A file that cannot be read, being too large for us, begins anew. */
+static int32_t trim(const char *path, struct accel_error *error)
+{
+    char *data = NULL;
+    size_t bytes = 0, from;
+    int32_t code = accel_file_read(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, error);
+    if (code != ACCEL_OK && code != ACCEL_E_LIMIT)
+        return code;
+    accel_error_clear(error);
+    from = bytes > ACCEL_HISTORY_BYTES / 2 ? bytes - ACCEL_HISTORY_BYTES / 2 : 0;
+    while (from > 0 && from < bytes && data[from - 1] != '\n')
+        from++;
+    code = accel_file_write(path, data ? data + from : "", bytes - from, 0600, error);
+    free(data);
+    return code;
+}
+
+static int32_t write_whole(int file, const char *path, const char *data, size_t bytes, struct accel_error *error)
+{
+    ssize_t written;
+    do
+        written = write(file, data, bytes);
+    while (written < 0 && errno == EINTR);
+    if (written < 0)
+        return fail(error, path, "cannot be written");
+    if ((size_t)written != bytes)
+        return accel_error_set(error, ACCEL_E_IO, "%.300s: only a part of a record could be written", path);
+    return ACCEL_OK;
+}
+
+/* The end of a record that somebody did not finish must not take this one with it. */
+static bool ends_in_line(int file, off_t size)
+{
+    char last = '\n';
+    return size == 0 || (pread(file, &last, 1, size - 1) == 1 && last == '\n');
+}
+
+static int32_t append(const char *path, struct accel_strbuf *line, struct accel_error *error)
+{
+    struct stat facts;
+    int32_t code;
+    int file;
+    if (stat(path, &facts) == 0 && (uint64_t)facts.st_size + line->length + 2 > ACCEL_HISTORY_BYTES) {
+        code = trim(path, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return fail(error, path, "cannot be opened");
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        close(file);
+        return accel_error_set(error, ACCEL_E_IO, "%.300s: is no regular file", path);
+    }
+    if (ends_in_line(file, facts.st_size))
+        code = write_whole(file, path, line->text + 1, line->length - 1, error);
+    else
+        code = write_whole(file, path, line->text, line->length, error);
+    if (close(file) != 0 && code == ACCEL_OK)
+        code = fail(error, path, "cannot be written");
+    return code;
+}
+
+static int32_t append_locked(const char *path, struct accel_strbuf *line, struct accel_error *error)
+{
+    char *folder = NULL;
+    char *lock = NULL;
+    int file = -1;
+    int32_t code = accel_file_user_state(&folder, error);
+    if (code == ACCEL_OK)
+        code = accel_file_make_folders(folder, 0700, error);
+    if (code == ACCEL_OK && (lock = accel_file_join(folder, "history.lock")) == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of the history");
+    if (code == ACCEL_OK)
+        code = take_lock(lock, &file, error);
+    if (code == ACCEL_OK)
+        code = append(path, line, error);
+    if (file >= 0)
+        close(file);
+    free(lock);
+    free(folder);
+    return code;
+}
+
+int32_t accel_history_add(struct accel_context *context, const struct accel_history_record *record,
+                          struct accel_error *error)
+{
+    struct accel_strbuf line;
+    char *path = NULL;
+    int32_t code = check_record(context, record, error);
+    if (code != ACCEL_OK || (context->options.flags & ACCEL_CONTEXT_NO_CACHE) != 0)
+        return code;
+    code = accel_history_file(&path, error);
+    if (code != ACCEL_OK)
+        return code;
+    /* A line begins with an end of line, which is left out where the file ends in one. */
+    accel_strbuf_init(&line, ACCEL_HISTORY_LINE);
+    accel_strbuf_char(&line, '\n');
+    if (!write_line(record, &line))
+        line.failed = true;
+    accel_strbuf_char(&line, '\n');
+    if (line.failed)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for a record of the history");
+    else
+        code = append_locked(path, &line, error);
+    accel_strbuf_free(&line);
+    free(path);
+    return code;
+}

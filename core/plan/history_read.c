@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the history: newest lines first, each parsed alone, so that a damaged one costs itself only. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/device/context.h"
+#include "core/plan/history.h"
+#include "core/profile/yaml.h"
+
+struct accel_history {
+    struct accel_arena arena;
+    struct accel_history_record **records;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t damaged;
+    const char *path;
+    const char *reason;
+};
+
+/** What a reader looks for. Texts are as they stand in a line, escaped and with their quotes; NULL: anything. */
+struct filter {
+    uint32_t kind;
+    char *model;
+    char *device;
+};
+
+/* ---- one line ---- */
+
+static const struct accel_yaml_node *member(const struct accel_yaml_node *root, const char *key)
+{
+    for (const struct accel_yaml_node *entry = root->first; entry; entry = entry->next)
+        if (strcmp(entry->text, key) == 0)
+            return entry->value;
+    return NULL;
+}
+
+static const char *text_of(const struct accel_yaml_node *root, const char *key)
+{
+    const struct accel_yaml_node *node = member(root, key);
+    return node && node->kind == ACCEL_YAML_TEXT ? node->text : "";
+}
+
+static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
+{
+    char *end = NULL;
+    if (node == NULL || node->kind != ACCEL_YAML_TEXT || node->text[0] < '0' || node->text[0] > '9')
+        return false;
+    *out_number = strtoull(node->text, &end, 10);
+    return *end == '\0';
+}
+
+static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
+{
+    uint64_t number;
+    return parse_u64(member(root, key), &number) ? number : 0;
+}
+
+static uint32_t class_of(const char *name)
+{
+    for (uint32_t i = 1; i < ACCEL_MEMORY_END; i++)
+        if (strcmp(accel_plan_class_name(i), name) == 0)
+            return i;
+    return 0;
+}
+
+static void take_classes(struct accel_history *history, const struct accel_yaml_node *root,
+                         struct accel_history_record *record)
+{
+    const struct accel_yaml_node *list = member(root, "classes");
+    struct accel_history_class *classes = accel_arena_array(&history->arena, ACCEL_MEMORY_END, sizeof(*classes));
+    if (classes == NULL || list == NULL || list->kind != ACCEL_YAML_MAPPING)
+        return;
+    for (const struct accel_yaml_node *entry = list->first; entry; entry = entry->next) {
+        const struct accel_yaml_node *pair = entry->value;
+        struct accel_history_class one = {.memory_class = class_of(entry->text)};
+        if (one.memory_class == 0 || pair->kind != ACCEL_YAML_SEQUENCE || pair->child_count != 2 ||
+            !parse_u64(pair->first, &one.planned) || !parse_u64(pair->first->next, &one.measured) ||
+            record->class_count == ACCEL_MEMORY_END)
+            continue;
+        classes[record->class_count++] = one;
+    }
+    record->classes = classes;
+}
+
+static bool take_line(struct accel_history *history, const char *line, size_t bytes,
+                      struct accel_history_record *record)
+{
+    struct accel_yaml_node *root = NULL;
+    const char *kind;
+    if (accel_yaml_parse(history->path, line, bytes, &history->arena, &root, NULL) != ACCEL_OK ||
+        root->kind != ACCEL_YAML_MAPPING)
+        return false;
+    kind = text_of(root, "kind");
+    *record = (struct accel_history_record){
+        .size = sizeof(*record),
+        .kind = strcmp(kind, "run") == 0 ? ACCEL_HISTORY_RUN
+                                         : (strcmp(kind, "bandwidth") == 0 ? ACCEL_HISTORY_BANDWIDTH : 0),
+        .device = text_of(root, "device"),
+        .driver = text_of(root, "driver"),
+        .model = text_of(root, "model"),
+        .settings = text_of(root, "settings"),
+        .time = number_of(root, "time"),
+        .context = number_of(root, "context"),
+        .planned = number_of(root, "planned"),
+        .measured = number_of(root, "measured"),
+        .step_bytes = number_of(root, "step_bytes"),
+        .prompt = number_of(root, "prompt"),
+        .tokens = number_of(root, "tokens"),
+        .prompt_speed = (double)number_of(root, "prompt_tokens_per_1000_s") / 1000,
+        .speed = (double)number_of(root, "tokens_per_1000_s") / 1000,
+        .bandwidth = (double)number_of(root, "bytes_per_1000_s") / 1000,
+        .threads = (uint32_t)number_of(root, "threads"),
+    };
+    take_classes(history, root, record);
+    return record->kind != 0;
+}
+
+/* ---- all lines ---- */
+
+/* Every line can be looked at cheaply; only those that may be wanted are parsed. */
+static bool may_be_wanted(const struct filter *filter, const char *line)
+{
+    const char *kind = filter->kind == ACCEL_HISTORY_BANDWIDTH ? "\"kind\":\"bandwidth\"" : "\"kind\":\"run\"";
+    return (filter->kind == 0 || strstr(line, kind)) && (filter->model == NULL || strstr(line, filter->model)) &&
+           (filter->device == NULL || strstr(line, filter->device));
+}
+
+static int32_t keep(struct accel_history *history, const struct accel_history_record *record)
+{
+    struct accel_history_record *copy = accel_arena_array(&history->arena, 1, sizeof(*copy));
+    if (copy == NULL || history->count == history->capacity)
+        return ACCEL_E_MEMORY;
+    *copy = *record;
+    history->records[history->count++] = copy;
+    return ACCEL_OK;
+}
+
+static int32_t read_line(struct accel_history *history, const struct filter *filter, char *line, size_t bytes)
+{
+    struct accel_history_record record;
+    const size_t begin = sizeof(ACCEL_HISTORY_BEGIN) - 1;
+    if (bytes == 0)
+        return ACCEL_OK;
+    if (bytes > ACCEL_HISTORY_LINE || strlen(line) != bytes || strncmp(line, ACCEL_HISTORY_BEGIN, begin) != 0 ||
+        line[bytes - 1] != '}') {
+        history->damaged++;
+        return ACCEL_OK;
+    }
+    if (history->count == history->capacity || !may_be_wanted(filter, line))
+        return ACCEL_OK;
+    if (take_line(history, line, bytes, &record))
+        return keep(history, &record);
+    history->damaged++;
+    return ACCEL_OK;
+}
+
+/* From the end to the beginning; what follows the last end of line is still being written. */
+static int32_t read_lines(struct accel_history *history, const struct filter *filter, char *data, size_t bytes)
+{
+    int32_t code = ACCEL_OK;
+    while (bytes > 0 && data[bytes - 1] != '\n')
+        bytes--;
+    while (bytes > 0 && code == ACCEL_OK) {
+        size_t end = bytes - 1, from = end;
+        while (from > 0 && data[from - 1] != '\n')
+            from--;
+        data[end] = '\0';
+        code = read_line(history, filter, data + from, end - from);
+        bytes = from;
+    }
+    return code;
+}
+
+/* A history that others may write could say anything of the past. */
+static const char *distrusted(const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) == 0 && (facts.st_uid != geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0))
+        return "others may write it";
+    return NULL;
+}
+
+static int32_t read_file(struct accel_history *history, const struct filter *filter, struct accel_error *error)
+{
+    struct accel_error why = {0};
+    char *data = NULL, *path = NULL;
+    const char *distrust;
+    size_t bytes = 0;
+    int32_t code = accel_history_file(&path, &why);
+    if (path)
+        history->path = accel_arena_strdup(&history->arena, path);
+    distrust = path ? distrusted(path) : NULL;
+    if (code == ACCEL_OK && distrust)
+        code = accel_error_set(&why, ACCEL_E_DENIED, "%s: %s", path, distrust);
+    if (code == ACCEL_OK)
+        code = accel_file_read(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
+    free(path);
+    if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
+        code = ACCEL_E_MEMORY;
+    free(data);
+    if (code != ACCEL_OK && code != ACCEL_E_NOT_FOUND && code != ACCEL_E_MEMORY)
+        history->reason = accel_arena_strdup(&history->arena, why.text);
+    if (code == ACCEL_E_MEMORY || history->path == NULL || history->reason == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
+    return ACCEL_OK;
+}
+
+/* "KEY":"TEXT" as the writer puts it. */
+static bool make_member(const char *key, const char *text, char **out_member)
+{
+    struct accel_strbuf buffer;
+    struct accel_json json;
+    *out_member = NULL;
+    if (text == NULL)
+        return true;
+    accel_strbuf_init(&buffer, 0);
+    accel_strbuf_printf(&buffer, "\"%s\":", key);
+    accel_json_init(&json, &buffer, 0);
+    accel_json_text(&json, text);
+    if (accel_json_finish(&json))
+        *out_member = accel_strbuf_take(&buffer);
+    accel_strbuf_free(&buffer);
+    return *out_member != NULL;
+}
+
+int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model, const char *device,
+                           uint32_t most, struct accel_history **out_history, struct accel_error *error)
+{
+    struct filter filter = {.kind = kind};
+    struct accel_history *history;
+    int32_t code = ACCEL_OK;
+    if (out_history == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find: out_history is NULL");
+    *out_history = NULL;
+    if (context == NULL || kind > ACCEL_HISTORY_BANDWIDTH)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find wants a context and a kind that there is");
+    history = calloc(1, sizeof(*history));
+    if (history == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
+    history->path = history->reason = "";
+    history->capacity = most && most < 4096 ? most : 4096;
+    history->records = accel_arena_array(&history->arena, history->capacity, sizeof(struct accel_history_record *));
+    if (history->records == NULL || !make_member("model", model, &filter.model) ||
+        !make_member("device", device, &filter.device))
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
+    if (code == ACCEL_OK && (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0)
+        code = read_file(history, &filter, error);
+    free(filter.model);
+    free(filter.device);
+    if (code != ACCEL_OK) {
+        accel_history_free(history);
+        return code;
+    }
+    *out_history = history;
+    return ACCEL_OK;
+}
+
+void accel_history_free(struct accel_history *history)
+{
+    if (history == NULL)
+        return;
+    accel_arena_free(&history->arena);
+    free(history);
+}
+
+uint32_t accel_history_count(const struct accel_history *history)
+{
+    return history ? history->count : 0;
+}
+
+const struct accel_history_record *accel_history_get(const struct accel_history *history, uint32_t index)
+{
+    return index < accel_history_count(history) ? history->records[index] : NULL;
+}
+
+uint32_t accel_history_damaged(const struct accel_history *history)
+{
+    return history ? history->damaged : 0;
+}
+
+const char *accel_history_path(const struct accel_history *history)
+{
+    return history ? history->path : "";
+}
+
+const char *accel_history_reason(const struct accel_history *history)
+{
+    return history ? history->reason : "";
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run of this version does not do. A setting of keys.def that plans alone count with is refused where it asks
+ * for something else than a run does anyhow; one for drivers is refused where the caller asked for it.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/plan/plan.h"
+#include "core/profile/keys.h"
+
+static bool is(const struct accel_plan *plan, const char *key, const char *value)
+{
+    return strcmp(accel_plan_value(plan, key)->value, value) == 0;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* ---- what a run does anyhow ---- */
+
+/* Types and groups of weights: nothing has to be converted. Without a sketch, the file's usual type says so. */
+static bool as_in_file(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    const char *file = accel_plan_fact(plan, "model.weights", NULL);
+    if (plan->sketched)
+        return plan->converted == 0;
+    return strcmp(setting->key, "weights.type") == 0 && file && begins(file, setting->value) &&
+           (file[strlen(setting->value)] == '\0' || file[strlen(setting->value)] == '_');
+}
+
+/* Pages of a mapped file come when they are first read, one by one, and there is no second copy. */
+static bool maps(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)setting;
+    return is(plan, "weights.load", "map");
+}
+
+/* The kernels that the driver named work on blocks of scores, unless they are called eager. */
+static bool attention_is(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    bool eager = strcmp(setting->value, "eager") == 0;
+    for (uint32_t i = 0; plan->placed && i < plan->node_count; i++)
+        if (strcmp(plan->nodes[i].op, "attention") == 0 && (strstr(plan->nodes[i].kernel, "eager") != NULL) != eager)
+            return false;
+    return plan->placed;
+}
+
+static bool one_device(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    return plan->sketched ? !plan->spread
+                          : strcmp(setting->value, "auto") == 0 || strcmp(setting->value, "balanced") == 0;
+}
+
+static bool one_component(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    const char *kind = accel_plan_fact(plan, "model.kind", NULL);
+    (void)setting;
+    return plan->sketched ? plan->component_count < 2 : kind == NULL || strcmp(kind, "generation") == 0;
+}
+
+static bool fits(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)setting;
+    return plan->judged && plan->fit.fits;
+}
+
+static bool plain_cache(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)setting;
+    return accel_plan_value(plan, "kv.type.k")->value[0] != 'q' && accel_plan_value(plan, "kv.type.v")->value[0] != 'q';
+}
+
+static bool one_sequence(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    return strcmp(setting->value, "latency") == 0 && is(plan, "sequences", "1");
+}
+
+/* The other word of a setting that a run has always done. */
+static bool computes_in_f32(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)plan;
+    return strcmp(setting->value, "f32") == 0;
+}
+
+static const struct {
+    const char *key; /* with a dot behind it: all that begin so */
+    bool (*holds)(const struct accel_plan *plan, const struct accel_profile_setting *setting);
+} satisfied[] = {
+    {"weights.type", as_in_file},
+    {"weights.group", as_in_file},
+    {"weights.scheme", as_in_file},
+    {"weights.least", as_in_file},
+    {"precision.adaptive", as_in_file},
+    {"precision.default", as_in_file},
+    {"precision.critical", as_in_file},
+    {"role.", as_in_file},
+    {"vision.type", as_in_file},
+    {"text.type", as_in_file},
+    {"language.type", as_in_file},
+    {"audio.type", as_in_file},
+    {"attention.kernel", attention_is},
+    {"placement", one_device},
+    {"encoders.parallel", one_component},
+    {"load.parallel", one_component},
+    {"vision.features", one_component},
+    {"video.frames", one_component},
+    {"memory.device", fits},
+    {"kv.group", plain_cache},
+    {"goal", one_sequence},
+    {"compute.type", computes_in_f32},
+    {"load.strategy", maps},
+    {"vision.load", maps},
+    {"language.load", maps},
+    {"load.progressive", maps},
+    {"load.chunk", maps},
+    {"memory.efficient", maps},
+};
+
+static bool is_satisfied(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    for (size_t i = 0; i < sizeof(satisfied) / sizeof(satisfied[0]); i++) {
+        const char *key = satisfied[i].key;
+        bool matches = key[strlen(key) - 1] == '.' ? begins(setting->key, key) : strcmp(setting->key, key) == 0;
+        if (matches)
+            return satisfied[i].holds(plan, setting);
+    }
+    return false;
+}
+
+/* ---- who asked ---- */
+
+/* From the environment by another program's name of it. */
+static bool is_alias(const struct accel_profile_setting *setting)
+{
+    return setting->layer == ACCEL_PROFILE_ENVIRONMENT && !begins(setting->place, "environment ACCEL_");
+}
+
+/* A setting that asks for something that a run does not do; *out_refused where that is no mere hint. */
+static bool asks_for_more(const struct accel_plan *plan, uint32_t index, bool *out_refused)
+{
+    const struct accel_key *key = accel_key_get(index);
+    const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
+    bool asked = setting->layer >= ACCEL_PROFILE_ENVIRONMENT;
+    *out_refused = !is_alias(setting);
+    if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 || is_satisfied(plan, setting))
+        return false;
+    return key->carried == ACCEL_KEY_BY_PLAN || asked;
+}
+
+int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error)
+{
+    int32_t code;
+    if (plan == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_runnable wants a plan");
+    code = accel_plan_need_device(plan, error);
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
+        const struct accel_profile_setting *setting;
+        bool refused;
+        if (!asks_for_more(plan, i, &refused) || !refused)
+            continue;
+        setting = accel_plan_value(plan, accel_key_get(i)->name);
+        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
+                        setting->place, setting->key, setting->value);
+        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, accel_key_get(i)->preset,
+                           setting->is_number ? setting->unit : "");
+        code = ACCEL_E_UNSUPPORTED;
+    }
+    return code;
+}
+
+int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
+        const struct accel_profile_setting *setting;
+        bool refused;
+        if (!asks_for_more(plan, i, &refused))
+            continue;
+        setting = accel_plan_value(plan, accel_key_get(i)->name);
+        code = accel_plan_add_hint(plan, refused ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, setting->key, "", error,
+                                   "a run does not carry out %s=%s (%s)", setting->key, setting->value, setting->place);
+    }
+    return code;
+}
