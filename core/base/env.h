@@ -15,6 +15,10 @@
  */
 const char *accel_env_get(const char *name, bool *out_ignored);
 
+/** All variables as "NAME=VALUE" with NULL behind the last; none where the environment must not be trusted. The list
+ *  belongs to the environment. */
+const char *const *accel_env_all(void);
+
 /** True when the program runs with more rights than its caller, so that no user-controlled path may be used. */
 bool accel_env_is_elevated(void);
 

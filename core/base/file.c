@@ -76,7 +76,24 @@ static int32_t read_all(int fd, const char *path, size_t limit, struct accel_str
     }
 }
 
-int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error)
+static int32_t check_trust(const char *path, const struct stat *facts, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    if (facts->st_uid != 0 && facts->st_uid != geteuid()) {
+        code = accel_error_set(error, ACCEL_E_DENIED,
+                               "%s: not trusted: it belongs to user %ju, neither root nor the caller", path,
+                               (uintmax_t)facts->st_uid);
+        accel_error_remedy(error, "chown it to yourself if you trust what it says, or remove it");
+    } else if ((facts->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        code = accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: others may write to it, mode %04o", path,
+                               (unsigned)(facts->st_mode & 07777));
+        accel_error_remedy(error, "chmod go-w %s", path);
+    }
+    return code;
+}
+
+static int32_t read_file(const char *path, size_t limit, bool trusted, char **out_data, size_t *out_bytes,
+                         struct accel_error *error)
 {
     struct accel_strbuf text = {0};
     struct stat facts;
@@ -92,7 +109,7 @@ int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t 
         code = fail_system(error, "stat", path, errno);
     else if (!S_ISREG(facts.st_mode))
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", path);
-    else
+    else if (!trusted || (code = check_trust(path, &facts, error)) == ACCEL_OK)
         code = read_all(fd, path, limit, &text, error);
     close(fd);
     if (code == ACCEL_OK) {
@@ -105,6 +122,17 @@ int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t 
     }
     accel_strbuf_free(&text);
     return code;
+}
+
+int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error)
+{
+    return read_file(path, limit, false, out_data, out_bytes, error);
+}
+
+int32_t accel_file_read_trusted(const char *path, size_t limit, char **out_data, size_t *out_bytes,
+                                struct accel_error *error)
+{
+    return read_file(path, limit, true, out_data, out_bytes, error);
 }
 
 static int write_all(int fd, const char *data, size_t bytes)
@@ -253,4 +281,9 @@ int32_t accel_file_user_data(char **out_path, struct accel_error *error)
 int32_t accel_file_user_state(char **out_path, struct accel_error *error)
 {
     return user_folder("XDG_STATE_HOME", ".local/state/accel", out_path, error);
+}
+
+int32_t accel_file_user_config(char **out_path, struct accel_error *error)
+{
+    return user_folder("XDG_CONFIG_HOME", ".config/accel", out_path, error);
 }

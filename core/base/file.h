@@ -22,6 +22,13 @@ int32_t accel_file_code(int system_error);
 int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error);
 
 /**
+ * The same for a file that decides what a program does: it has to be owned by root or by the caller, and nobody else may
+ * write to it, else ACCEL_E_DENIED with the reason and a remedy. What is checked is the file that is read.
+ */
+int32_t accel_file_read_trusted(const char *path, size_t limit, char **out_data, size_t *out_bytes,
+                                struct accel_error *error);
+
+/**
  * Writes a file so that others see the old one or the whole new one, also after a power cut: a temporary file in the
  * same folder, fsync, rename, fsync of the folder. `mode` is used as it is, without the umask.
  */
@@ -35,11 +42,13 @@ char *accel_file_join(const char *first, const char *second);
 
 /**
  * The user's folders for accel, not created: $XDG_CACHE_HOME/accel or ~/.cache/accel, $XDG_DATA_HOME/accel or
- * ~/.local/share/accel, $XDG_STATE_HOME/accel or ~/.local/state/accel. Relative values of the variables are ignored, as
- * XDG says. ACCEL_E_DENIED in a set-uid program, ACCEL_E_NOT_FOUND where no home is known.
+ * ~/.local/share/accel, $XDG_STATE_HOME/accel or ~/.local/state/accel, $XDG_CONFIG_HOME/accel or ~/.config/accel.
+ * Relative values of the variables are ignored, as XDG says. ACCEL_E_DENIED in a set-uid program, ACCEL_E_NOT_FOUND
+ * where no home is known.
  */
 int32_t accel_file_user_cache(char **out_path, struct accel_error *error);
 int32_t accel_file_user_data(char **out_path, struct accel_error *error);
 int32_t accel_file_user_state(char **out_path, struct accel_error *error);
+int32_t accel_file_user_config(char **out_path, struct accel_error *error);
 
 #endif

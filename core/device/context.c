@@ -66,7 +66,7 @@ static void pass_log(void *user, uint32_t level, const char *room, const char *t
 static const char **text_option(struct accel_context_options *options, uint32_t index)
 {
     const char **const texts[] = {&options->driver_path, &options->profile_path, &options->cache_path,
-                                  &options->host_path};
+                                  &options->host_path, &options->site_path};
     return index < sizeof(texts) / sizeof(texts[0]) ? texts[index] : NULL;
 }
 

@@ -89,10 +89,24 @@ int32_t accel_context_profile_folder(const struct accel_context *context, char *
     return find_folder(context, out_folder, &remedy, error);
 }
 
+static int32_t take_failure(struct accel_context *context, struct accel_listed *listed, const struct accel_error *why,
+                            struct accel_error *error)
+{
+    char reason[1024];
+    accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
+                    accel_error_name(why->code), why->text);
+    snprintf(reason, sizeof(reason), "not ranked, and no plan can be made: %s%s%s%s", why->text,
+             why->remedy[0] != '\0' ? " (" : "", why->remedy, why->remedy[0] != '\0' ? ")" : "");
+    listed->info.rank_reason = accel_arena_strdup(&context->records, reason);
+    if (listed->info.rank_reason == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
+    return ACCEL_OK;
+}
+
 /* A machine without profiles works: settings have built-in values. */
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
 {
-    struct accel_error *why = &context->profile_error;
+    struct accel_error *why = &context->profile_error, table = {0};
     const char *remedy;
     char *folder = NULL;
     int32_t code;
@@ -102,6 +116,10 @@ int32_t accel_rank_begin(struct accel_context *context, struct accel_error *erro
         code = accel_profile_create(folder, &context->profile, why);
     if (code == ACCEL_E_NOT_FOUND)
         accel_error_remedy(why, "%s", remedy);
+    if (code == ACCEL_OK)
+        code = accel_profile_add_sites(context->profile, context->options.site_path, why);
+    if (code == ACCEL_OK && accel_profile_warn(context->profile, &context->log, &table) != ACCEL_OK)
+        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder, table.text);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
                         folder == NULL ? "" : folder, why->text);
@@ -127,17 +145,14 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
     listed->info.rank_reason = "no profile ranks devices: they stand in the order in which they were found";
     if (context->profile == NULL)
         return ACCEL_OK;
-    /* A profile that cannot be resolved must not hide the machine: the plan will say what is wrong with it. */
+    /* A profile that cannot be resolved must not hide the machine: the list says why, and the plan fails. */
     code = accel_profile_add(context->profile, listed->info.driver, &why);
     if (code == ACCEL_OK)
         code = accel_profile_resolve(context->profile, facts.pairs, facts.count, NULL, 0, &settings, &why);
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "%s", why.text);
-    if (code != ACCEL_OK) {
-        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
-                        accel_error_name(code), why.text);
-        return ACCEL_OK;
-    }
+    if (code != ACCEL_OK)
+        return take_failure(context, listed, &why, error);
     setting = accel_settings_find(settings, "device.rank");
     if (setting != NULL)
         code = take_rank(context, listed, setting, error);

@@ -5,9 +5,11 @@
 
 #include <pthread.h>
 
+#include "core/profile/environment.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/profile.h"
+#include "core/profile/site.h"
 
 /** A file that was looked for once. Its address stays until the profile is freed. */
 struct accel_profile_entry {
@@ -21,12 +23,15 @@ struct accel_profile_shelf {
     pthread_mutex_t lock;
     struct accel_profile_entry *entries;
     struct accel_profile_names *devices; /**< NULL: the folder was not looked at */
+    struct accel_aliases *aliases;       /**< NULL: the table was not read */
+    struct accel_error aliases_failure;  /**< why it cannot be used */
 };
 
 struct accel_profile {
     char *folder;
     struct accel_profile_file base;
     struct accel_profile_shelf *shelf;
+    struct accel_profile_entry *sites[ACCEL_PROFILE_SITES]; /**< weakest first; NULL: none */
 };
 
 /** Finds or reads a file. One that is absent or cannot be used is an entry too; only a lack of memory fails. */
@@ -38,6 +43,10 @@ int32_t accel_profile_entry_failure(const struct accel_profile_entry *entry, str
 
 /** The files of the folder devices, sorted. They belong to the profile. */
 int32_t accel_profile_devices(const struct accel_profile *profile, const struct accel_profile_names **out_names,
+                              struct accel_error *error);
+
+/** The table of variables. It belongs to the profile. A table that cannot be used fails each call. */
+int32_t accel_profile_aliases(const struct accel_profile *profile, const struct accel_aliases **out_aliases,
                               struct accel_error *error);
 
 /** What is known when settings are resolved: which files count, and the facts of all of them. */

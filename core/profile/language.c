@@ -488,6 +488,22 @@ int32_t accel_profile_file_parse(struct accel_profile_file *file, const struct a
     return loader.path ? read_data(&loader, file->name, data, bytes) : no_memory(&loader);
 }
 
+int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct accel_profile_source *source,
+                                 const struct accel_error *why, struct accel_error *error)
+{
+    int32_t code = begin(file, source->layer, source->name, error);
+    if (code != ACCEL_OK)
+        return code;
+    file->path = accel_arena_strdup(&file->arena, source->path);
+    if (file->path == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read profile %s", source->name);
+    file->is_absent = why->code == ACCEL_E_NOT_FOUND;
+    accel_error_set(error, why->code, "%s", why->text);
+    if (*why->remedy)
+        accel_error_remedy(error, "%s", why->remedy);
+    return why->code;
+}
+
 void accel_profile_file_free(struct accel_profile_file *file)
 {
     accel_arena_free(&file->arena);

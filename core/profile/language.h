@@ -74,6 +74,10 @@ int32_t accel_profile_file_read(struct accel_profile_file *file, const char *roo
 int32_t accel_profile_file_parse(struct accel_profile_file *file, const struct accel_profile_source *source,
                                  const char *data, size_t bytes, struct accel_error *error);
 
+/** An entry for a file that cannot even be read, with what is wrong. Answers the code of `why`. */
+int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct accel_profile_source *source,
+                                 const struct accel_error *why, struct accel_error *error);
+
 void accel_profile_file_free(struct accel_profile_file *file);
 
 /** True for a name that a file may have: lower case letters, digits, '.', '-' and '_', at most 63 bytes; it does not

@@ -55,6 +55,9 @@ static void free_shelf(struct accel_profile_shelf *shelf)
     if (shelf->devices)
         accel_profile_names_free(shelf->devices);
     free(shelf->devices);
+    if (shelf->aliases)
+        accel_aliases_free(shelf->aliases);
+    free(shelf->aliases);
     pthread_mutex_destroy(&shelf->lock);
     free(shelf);
 }
@@ -63,6 +66,9 @@ void accel_profile_free(struct accel_profile *profile)
 {
     if (profile == NULL)
         return;
+    for (uint32_t i = 0; i < ACCEL_PROFILE_SITES; i++)
+        if (profile->sites[i])
+            free_entry(profile->sites[i]);
     if (profile->shelf)
         free_shelf(profile->shelf);
     accel_profile_file_free(&profile->base);
@@ -145,6 +151,84 @@ int32_t accel_profile_devices(const struct accel_profile *profile, const struct 
     *out_names = shelf->devices;
     pthread_mutex_unlock(&shelf->lock);
     return code;
+}
+
+static int32_t add_site(struct accel_profile *profile, uint32_t index, const char *below, struct accel_error *error)
+{
+    uint32_t layer = ACCEL_PROFILE_SYSTEM + index;
+    struct accel_profile_entry *entry;
+    char *path;
+    int32_t code = ACCEL_OK;
+    if (!accel_profile_site_path(layer, below, &path) || (path && (entry = calloc(1, sizeof(*entry))) == NULL)) {
+        free(path);
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the files of the site");
+    }
+    if (path == NULL)
+        return ACCEL_OK;
+    code = accel_profile_site_read(&entry->file, profile->folder, layer, path, &entry->failure);
+    free(path);
+    if (code == ACCEL_E_MEMORY || entry->file.is_absent) {
+        free_entry(entry);
+        return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "no memory for the files of the site") : ACCEL_OK;
+    }
+    profile->sites[index] = entry;
+    return ACCEL_OK;
+}
+
+int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < ACCEL_PROFILE_SITES && code == ACCEL_OK; i++)
+        if (profile->sites[i] == NULL)
+            code = add_site(profile, i, below, error);
+    return code;
+}
+
+/* As with files: a lack of memory passes, what is wrong with the table stays. */
+static int32_t read_aliases(const struct accel_profile *profile, struct accel_error *error)
+{
+    struct accel_profile_shelf *shelf = profile->shelf;
+    struct accel_aliases *aliases = calloc(1, sizeof(*aliases));
+    int32_t code = aliases ? accel_aliases_read(aliases, profile->folder, &shelf->aliases_failure) : ACCEL_E_MEMORY;
+    if (code == ACCEL_E_MEMORY) {
+        accel_error_clear(&shelf->aliases_failure);
+        if (aliases)
+            accel_aliases_free(aliases);
+        free(aliases);
+        return accel_error_set(error, code, "no memory for the table of variables");
+    }
+    shelf->aliases = aliases;
+    return ACCEL_OK;
+}
+
+int32_t accel_profile_aliases(const struct accel_profile *profile, const struct accel_aliases **out_aliases,
+                              struct accel_error *error)
+{
+    struct accel_profile_shelf *shelf = profile->shelf;
+    int32_t code = ACCEL_OK;
+    pthread_mutex_lock(&shelf->lock);
+    if (shelf->aliases == NULL)
+        code = read_aliases(profile, error);
+    if (code == ACCEL_OK && shelf->aliases_failure.code != ACCEL_OK)
+        code = accel_error_set(error, shelf->aliases_failure.code, "%s", shelf->aliases_failure.text);
+    *out_aliases = shelf->aliases;
+    pthread_mutex_unlock(&shelf->lock);
+    return code;
+}
+
+int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error)
+{
+    const struct accel_aliases *aliases;
+    struct accel_profile_names platforms;
+    int32_t code = accel_profile_aliases(profile, &aliases, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = accel_profile_names_read(profile->folder, ACCEL_PROFILE_PLATFORM, &platforms, error);
+    if (code != ACCEL_OK)
+        return code;
+    accel_environment_warn(aliases, (const char *const *)platforms.names, platforms.count, log);
+    accel_profile_names_free(&platforms);
+    return ACCEL_OK;
 }
 
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error)

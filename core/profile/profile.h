@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "core/base/arena.h"
+#include "core/base/log.h"
 
 struct accel_profile;
 struct accel_settings;
@@ -86,9 +87,18 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
 /** Frees it. NULL is allowed. */
 void accel_profile_free(struct accel_profile *profile);
 
+/** Reads the files of the site: of the system, of the user, and of the working folder; in a program that runs with more
+ *  rights than its caller, of the system alone. A file that cannot be used or is not trusted fails every
+ *  accel_profile_resolve. `below` is NULL but in tests: see core/profile/site.h. */
+int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below, struct accel_error *error);
+
 /** Reads the file of a platform ahead of its use, `folder`/NAME.yaml, where there is one. Names are lower case letters,
  *  digits, '.', '-' and '_', else ACCEL_E_INVALID. */
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
+
+/** Warns in the log of variables of the environment that look as if they were meant for this library and that nobody
+ *  knows, with the name that was meant. Fails where the table of variables cannot be used. */
+int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error);
 
 /** What is known when these facts are given: they themselves, and what the files of the device and of the model add to
  *  them, weaker than they. ACCEL_E_NOT_FOUND: a platform or device.profile has no file. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
+	%D%/aliases.c %D%/environment.c %D%/environment.h \
 	%D%/condition.c %D%/condition.h \
 	%D%/facts.c %D%/folder.c %D%/folder.h %D%/internal.h \
 	%D%/facts.def %D%/keys.def \
@@ -7,5 +8,5 @@ libaccel_core_la_SOURCES += \
 	%D%/language.c %D%/language.h \
 	%D%/members.c %D%/members.h \
 	%D%/profile.c %D%/profile.h \
-	%D%/resolve.c %D%/rows.c \
+	%D%/resolve.c %D%/rows.c %D%/site.c %D%/site.h \
 	%D%/yaml.c %D%/yaml.h

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/env.h"
 #include "core/base/strbuf.h"
 #include "core/profile/internal.h"
 
@@ -200,31 +199,38 @@ static int32_t apply_files(struct resolver *r)
     /* Whether these count was decided before they could state facts. */
     for (uint32_t i = 0; i < r->scene.device_count && code == ACCEL_OK; i++)
         code = apply_file(r, &r->scene.devices[i]->file);
-    return code == ACCEL_OK ? apply_entry(r, r->scene.model) : code;
+    if (code == ACCEL_OK)
+        code = apply_entry(r, r->scene.model);
+    for (uint32_t i = 0; i < ACCEL_PROFILE_SITES && code == ACCEL_OK; i++)
+        if (r->scene.profile->sites[i]) {
+            code = accel_profile_entry_failure(r->scene.profile->sites[i], r->error);
+            if (code == ACCEL_OK)
+                code = apply_entry(r, r->scene.profile->sites[i]);
+        }
+    return code;
 }
 
-static int32_t apply_text(struct resolver *r, struct slot *slot, const char *text, const char *place, uint32_t layer)
+static int32_t apply_text(struct resolver *r, struct slot *slot, const char *text, const char *place,
+                          const char *because, uint32_t layer)
 {
     struct accel_key_value value;
     char why[200];
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why)))
         return accel_error_set(r->error, ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name, why);
-    return add_candidate(r, slot, &value, place, "", layer);
+    return add_candidate(r, slot, &value, place, because, layer);
 }
 
 static int32_t apply_environment(struct resolver *r)
 {
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
-        char variable[80], place[100];
-        const char *text;
-        accel_key_variable(key->name, variable, sizeof(variable));
-        text = accel_env_get(variable, NULL);
-        if (text == NULL)
-            continue;
-        snprintf(place, sizeof(place), "environment %s", variable);
-        code = apply_text(r, find_slot(r, key->name), text, place, ACCEL_PROFILE_ENVIRONMENT);
+    const struct accel_aliases *aliases;
+    const struct accel_wish *wish = NULL;
+    int32_t code = accel_profile_aliases(r->scene.profile, &aliases, r->error);
+    if (code == ACCEL_OK)
+        code = accel_environment_wishes(aliases, r->driver, &r->settings->arena, &wish, r->error);
+    for (; wish && code == ACCEL_OK; wish = wish->next) {
+        struct slot *slot = need_slot(r, wish->key);
+        code = slot ? apply_text(r, slot, wish->text, wish->place, wish->because, ACCEL_PROFILE_ENVIRONMENT)
+                    : no_memory(r);
     }
     return code;
 }
@@ -252,7 +258,7 @@ static int32_t apply_given(struct resolver *r, const struct accel_profile_pair *
         struct slot *slot;
         code = find_given(r, &given[i], &slot);
         if (code == ACCEL_OK)
-            code = apply_text(r, slot, given[i].value, given[i].origin, ACCEL_PROFILE_GIVEN);
+            code = apply_text(r, slot, given[i].value, given[i].origin, "", ACCEL_PROFILE_GIVEN);
     }
     return code;
 }

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/env.h"
+#include "core/base/strbuf.h"
+
+/** What one collection carries along. */
+struct collector {
+    struct accel_arena *arena;
+    struct accel_wish *first;
+    struct accel_wish **end;
+    struct accel_error *error;
+};
+
+static int32_t no_memory(const struct collector *c)
+{
+    return accel_error_set(c->error, ACCEL_E_MEMORY, "no memory for the environment");
+}
+
+static int32_t add(struct collector *c, const char *key, const char *text, const char *place, const char *because)
+{
+    struct accel_wish *wish = accel_arena_array(c->arena, 1, sizeof(*wish));
+    if (wish == NULL)
+        return no_memory(c);
+    wish->key = accel_arena_strdup(c->arena, key);
+    wish->text = accel_arena_strdup(c->arena, text);
+    wish->place = accel_arena_strdup(c->arena, place);
+    wish->because = accel_arena_strdup(c->arena, because);
+    if (!wish->key || !wish->text || !wish->place || !wish->because)
+        return no_memory(c);
+    *c->end = wish;
+    c->end = &wish->next;
+    return ACCEL_OK;
+}
+
+/* ---- names of the documents ---- */
+
+static int32_t refuse_value(struct collector *c, const struct accel_alias *alias, const char *text)
+{
+    struct accel_strbuf known;
+    int32_t code;
+    accel_strbuf_init(&known, 200);
+    for (const struct accel_alias_value *value = alias->values; value; value = value->next)
+        accel_strbuf_printf(&known, " %s", value->text);
+    code = accel_error_set(c->error, ACCEL_E_INVALID, "environment %s (%.200s): \"%.60s\" is none of:%s", alias->name,
+                           alias->place, text, accel_strbuf_get(&known));
+    accel_error_remedy(c->error, "unset %s, or set it to one of:%s", alias->name, accel_strbuf_get(&known));
+    accel_strbuf_free(&known);
+    return code;
+}
+
+static int32_t take_alias(struct collector *c, const struct accel_alias *alias, const char *text)
+{
+    const struct accel_alias_value *value = alias->values;
+    char place[400], with_unit[80];
+    int32_t code = ACCEL_OK;
+    snprintf(place, sizeof(place), "environment %s (%.250s)", alias->name, alias->place);
+    if (value == NULL) {
+        /* The unit is the table's; a number that brings one of its own is taken as it stands. */
+        bool bare = *alias->unit && text[strspn(text, "0123456789")] == 0;
+        snprintf(with_unit, sizeof(with_unit), "%.40s%s", text, alias->unit);
+        return add(c, alias->key->name, bare ? with_unit : text, place, alias->because);
+    }
+    while (value && strcmp(value->text, text) != 0)
+        value = value->next;
+    if (value == NULL)
+        return refuse_value(c, alias, text);
+    for (const struct accel_alias_setting *s = value->settings; s && code == ACCEL_OK; s = s->next)
+        code = add(c, s->key->name, s->text, place, alias->because);
+    return code;
+}
+
+static int32_t take_aliases(struct collector *c, const struct accel_aliases *aliases)
+{
+    int32_t code = ACCEL_OK;
+    for (const struct accel_alias *alias = aliases->first; alias && code == ACCEL_OK; alias = alias->next) {
+        const char *text = accel_env_get(alias->name, NULL);
+        if (text)
+            code = take_alias(c, alias, text);
+    }
+    return code;
+}
+
+/* ---- ACCEL_... ---- */
+
+static int32_t take_settings(struct collector *c)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
+        const char *name = accel_key_get(i)->name, *text;
+        char variable[80], place[100];
+        accel_key_variable(name, variable, sizeof(variable));
+        text = accel_env_get(variable, NULL);
+        snprintf(place, sizeof(place), "environment %s", variable);
+        if (text)
+            code = add(c, name, text, place, "");
+    }
+    return code;
+}
+
+static bool is_setting(const char *variable, size_t length)
+{
+    char name[80];
+    for (uint32_t i = 0; i < accel_key_count(); i++) {
+        accel_key_variable(accel_key_get(i)->name, name, sizeof(name));
+        if (strlen(name) == length && strncmp(name, variable, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a variable is ACCEL_DRIVER_OPTION; the length of the part before the option, or 0. */
+static size_t option_begin(const char *driver, const char *variable, size_t length)
+{
+    char prefix[80];
+    size_t begin;
+    accel_key_variable(driver, prefix, sizeof(prefix) - 1);
+    strcat(prefix, "_");
+    begin = strlen(prefix);
+    return length > begin && strncmp(variable, prefix, begin) == 0 ? begin : 0;
+}
+
+/* ACCEL_CPU_ISA=avx2 is cpu.isa: an option's name is lower case, and '_' stays. */
+static int32_t take_option(struct collector *c, const char *driver, const char *entry)
+{
+    size_t length = strcspn(entry, "="), begin = option_begin(driver, entry, length);
+    char key[160], place[200];
+    int made;
+    if (begin == 0 || length > 120 || entry[length] == 0 || entry[length + 1] == 0 || is_setting(entry, length))
+        return ACCEL_OK;
+    made = snprintf(key, sizeof(key), "%s.%.*s", driver, (int)(length - begin), entry + begin);
+    for (size_t i = strlen(driver); made > 0 && i < (size_t)made; i++)
+        if (key[i] >= 'A' && key[i] <= 'Z')
+            key[i] = (char)(key[i] - 'A' + 'a');
+    snprintf(place, sizeof(place), "environment %.*s", (int)length, entry);
+    return add(c, key, entry + length + 1, place, "");
+}
+
+static int32_t take_options(struct collector *c, const char *driver)
+{
+    int32_t code = ACCEL_OK;
+    for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
+        if (strncmp(*entry, "ACCEL_", 6) == 0)
+            code = take_option(c, driver, *entry);
+    return code;
+}
+
+int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
+                                 const struct accel_wish **out_wishes, struct accel_error *error)
+{
+    struct collector c = {.arena = arena, .error = error};
+    int32_t code;
+    c.end = &c.first;
+    code = take_aliases(&c, aliases);
+    if (code == ACCEL_OK)
+        code = take_settings(&c);
+    if (code == ACCEL_OK && driver && strlen(driver) < 64)
+        code = take_options(&c, driver);
+    *out_wishes = c.first;
+    return code;
+}
+
+/* ---- what nobody knows ---- */
+
+/* Variables of the library that are no settings. */
+static const char *const library_variables[] = {"ACCEL_DRIVER_PATH", "ACCEL_PROFILE_PATH", "ACCEL_PROBE"};
+
+#define LIBRARY_VARIABLES (sizeof(library_variables) / sizeof(library_variables[0]))
+
+/** Every name that is known, from its first letter and from behind ACCEL_. */
+struct known {
+    struct accel_arena arena;
+    const char **names;
+    const char **rests;
+    uint32_t count;
+};
+
+static bool add_known(struct known *known, const char *name)
+{
+    const char *copy = accel_arena_strdup(&known->arena, name);
+    if (copy == NULL)
+        return false;
+    known->names[known->count] = copy;
+    known->rests[known->count++] = copy + (strncmp(copy, "ACCEL_", 6) == 0 ? 6 : 0);
+    return true;
+}
+
+static bool collect(struct known *known, const struct accel_aliases *aliases)
+{
+    size_t room = LIBRARY_VARIABLES + accel_key_count() + aliases->count;
+    bool done;
+    known->names = accel_arena_array(&known->arena, room, sizeof(*known->names));
+    known->rests = accel_arena_array(&known->arena, room, sizeof(*known->rests));
+    done = known->names && known->rests;
+    for (size_t i = 0; i < LIBRARY_VARIABLES && done; i++)
+        done = add_known(known, library_variables[i]);
+    for (uint32_t i = 0; i < accel_key_count() && done; i++) {
+        char name[80];
+        accel_key_variable(accel_key_get(i)->name, name, sizeof(name));
+        done = add_known(known, name);
+    }
+    for (const struct accel_alias *alias = aliases->first; alias && done; alias = alias->next)
+        done = add_known(known, alias->name);
+    return done;
+}
+
+static bool is_known(const struct known *known, const char *name, const char *const *drivers, uint32_t driver_count)
+{
+    for (uint32_t i = 0; i < known->count; i++)
+        if (strcmp(known->names[i], name) == 0)
+            return true;
+    for (uint32_t i = 0; i < driver_count; i++)
+        if (option_begin(drivers[i], name, strlen(name)))
+            return true;
+    return false;
+}
+
+static bool ends_in(const char *name, const char *word)
+{
+    size_t whole = strlen(name), length = strlen(word);
+    return whole > length && name[whole - length - 1] == '_' && strcmp(name + whole - length, word) == 0;
+}
+
+/* The name that was meant, or NULL: one that differs in a few letters, or the shortest that ends so: ACCEL_THREADS for
+ * ACCEL_CPU_THREADS. */
+static const char *find_near(const struct known *known, const char *name)
+{
+    const char *rest = name + (strncmp(name, "ACCEL_", 6) == 0 ? 6 : 0), *best = NULL;
+    const char *near = accel_suggest(rest, known->rests, known->count);
+    for (uint32_t i = 0; i < known->count; i++) {
+        if (near && near == known->rests[i])
+            return known->names[i];
+        if (ends_in(known->names[i], rest) && (best == NULL || strlen(known->names[i]) < strlen(best)))
+            best = known->names[i];
+    }
+    return best;
+}
+
+static void warn(const struct known *known, const char *name, const struct accel_log *log)
+{
+    const char *near = find_near(known, name);
+    bool own = strncmp(name, "ACCEL_", 6) == 0;
+    accel_log_write(log, near || !own ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "profile",
+                    "variable=%s text=\"nobody knows it, so that it does nothing%s%s%s\"", name,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+void accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
+                            const struct accel_log *log)
+{
+    struct known known = {0};
+    bool ready = collect(&known, aliases);
+    for (const char *const *entry = accel_env_all(); *entry && ready; entry++) {
+        size_t length = strcspn(*entry, "=");
+        char name[128];
+        if ((strncmp(*entry, "ACCEL_", 6) != 0 && strncmp(*entry, "WEBGPU_", 7) != 0 &&
+             strncmp(*entry, "WEB_", 4) != 0) ||
+            length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
+        if (!is_known(&known, name, drivers, driver_count))
+            warn(&known, name, log);
+    }
+    accel_arena_free(&known.arena);
+}
