@@ -165,20 +165,39 @@ static int32_t read_alias(const struct reading *r, const struct accel_yaml_node 
     return code;
 }
 
+static int32_t read_prefixes(const struct reading *r, const struct accel_yaml_node *list)
+{
+    int32_t code = ACCEL_OK;
+    for (const struct accel_yaml_node *node = list ? list->first : NULL; node && code == ACCEL_OK; node = node->next) {
+        struct accel_alias_prefix *prefix = accel_arena_array(&r->aliases->arena, 1, sizeof(*prefix));
+        if (prefix == NULL)
+            return no_memory(r);
+        if (node->kind != ACCEL_YAML_TEXT)
+            return refuse(r, node, "a prefix is plain text");
+        prefix->text = node->text;
+        prefix->next = r->aliases->prefixes;
+        r->aliases->prefixes = prefix;
+        code = check_name(r, node);
+    }
+    return code;
+}
+
 static int32_t read_table(const struct reading *r, const char *data, size_t bytes)
 {
     struct accel_member members[] = {{"accel-environment", true, ACCEL_YAML_TEXT, false, NULL},
                                      {"about", false, ACCEL_YAML_TEXT, false, NULL},
+                                     {"prefixes", false, ACCEL_YAML_SEQUENCE, false, NULL},
                                      {"variables", true, ACCEL_YAML_MAPPING, false, NULL}};
     struct accel_yaml_node *root;
     int32_t code = accel_yaml_parse(r->aliases->path, data, bytes, &r->aliases->arena, &root, r->error);
     if (code == ACCEL_OK)
-        code = accel_members_take(r->aliases->path, root, members, 3, r->error);
+        code = accel_members_take(r->aliases->path, root, members, 4, r->error);
     if (code == ACCEL_OK && strcmp(members[0].value->text, "1") != 0)
         return refuse(r, members[0].value, "only version 1 of the table is known");
     if (code != ACCEL_OK)
         return code;
-    for (const struct accel_yaml_node *node = members[2].value->first; node && code == ACCEL_OK; node = node->next)
+    code = read_prefixes(r, members[2].value);
+    for (const struct accel_yaml_node *node = members[3].value->first; node && code == ACCEL_OK; node = node->next)
         code = read_alias(r, node);
     return code;
 }

@@ -125,7 +125,7 @@ static size_t option_begin(const char *driver, const char *variable, size_t leng
     return length > begin && strncmp(variable, prefix, begin) == 0 ? begin : 0;
 }
 
-/* ACCEL_CPU_ISA=avx2 is cpu.isa: an option's name is lower case, and '_' stays. */
+/* ACCEL_CPU_NAME=value is cpu.name: an option's name is lower case, and '_' stays. */
 static int32_t take_option(struct collector *c, const char *driver, const char *entry)
 {
     size_t length = strcspn(entry, "="), begin = option_begin(driver, entry, length);
@@ -250,6 +250,16 @@ static void warn(const struct known *known, const char *name, const struct accel
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
+{
+    if (strncmp(entry, "ACCEL_", 6) == 0)
+        return true;
+    for (const struct accel_alias_prefix *prefix = aliases->prefixes; prefix; prefix = prefix->next)
+        if (strncmp(entry, prefix->text, strlen(prefix->text)) == 0)
+            return true;
+    return false;
+}
+
 void accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
                             const struct accel_log *log)
 {
@@ -258,9 +268,7 @@ void accel_environment_warn(const struct accel_aliases *aliases, const char *con
     for (const char *const *entry = accel_env_all(); *entry && ready; entry++) {
         size_t length = strcspn(*entry, "=");
         char name[128];
-        if ((strncmp(*entry, "ACCEL_", 6) != 0 && strncmp(*entry, "WEBGPU_", 7) != 0 &&
-             strncmp(*entry, "WEB_", 4) != 0) ||
-            length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
+        if (!is_for_us(aliases, *entry) || length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
         if (!is_known(&known, name, drivers, driver_count))

@@ -40,12 +40,19 @@ struct accel_alias {
     const char *because;
 };
 
+/** What names begin with that belong to the table alone, so that an unknown one is a mistake. */
+struct accel_alias_prefix {
+    struct accel_alias_prefix *next;
+    const char *text;
+};
+
 /** The table. */
 struct accel_aliases {
     struct accel_arena arena;
     const char *path;
     struct accel_alias *first;
     struct accel_alias *last;
+    struct accel_alias_prefix *prefixes;
     uint32_t count;
     bool is_absent; /**< there is no such file: no other names */
 };
@@ -76,9 +83,9 @@ int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char
                                  const struct accel_wish **out_wishes, struct accel_error *error);
 
 /**
- * Warns of variables that look as if they were meant for this library and are not known: WEBGPU_... and WEB_... that
- * the table does not have, and ACCEL_... that is no setting, no variable of the library, and no option of one of the
- * `drivers`. What no name is near to goes to the log as information.
+ * Warns of variables that look as if they were meant for this library and are not known: those with a prefix
+ * of the table that it does not have, and ACCEL_... that is no setting, no variable of the library, and no option of
+ * one of the `drivers`. What no name is near to goes to the log as information.
  */
 void accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
                             const struct accel_log *log);
