@@ -3,7 +3,9 @@
 # test holds them against it.
 dist_man_MANS += \
 	%D%/accelctl.1 \
+	%D%/accelctl-claims.1 \
 	%D%/accelctl-devices.1 \
+	%D%/accelctl-matrix.1 \
 	%D%/accelctl-plan.1 \
 	%D%/accelctl-plugins.1 \
 	%D%/accelctl-quantize.1 \

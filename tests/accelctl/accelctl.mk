@@ -18,6 +18,7 @@ accelctl_tests = \
 	%D%/quantize.sh \
 	%D%/readme.sh \
 	%D%/signals.sh \
+	%D%/tables.sh \
 	%D%/trace.sh \
 	%D%/verbs.sh
 TESTS += $(accelctl_tests)

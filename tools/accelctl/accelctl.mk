@@ -10,19 +10,28 @@ accelctl_sources = \
 	%D%/external.h \
 	%D%/guard.c \
 	%D%/guard.h \
+	%D%/matrix.c \
+	%D%/matrix.h \
+	%D%/matrix_html.c \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/option.c \
+	%D%/page.c \
+	%D%/page.h \
 	%D%/print_plan.c \
 	%D%/print_plan.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
 	%D%/progress.c \
 	%D%/progress.h \
+	%D%/recommended.c \
+	%D%/recommended.h \
 	%D%/say.c \
 	%D%/say.h \
 	%D%/verb.h \
+	%D%/verb_claims.c \
 	%D%/verb_devices.c \
+	%D%/verb_matrix.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
 	%D%/verb_quantize.c \

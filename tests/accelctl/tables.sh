@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# accelctl claims and accelctl matrix as text, JSON and HTML: whole, filtered, into a file that is never half written.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+count()
+{
+    grep -oF -- "$1" "$2" | wc -l | tr -d ' '
+}
+
+# claims: every row of the table, each filter, arithmetic beside the documents' number
+try 0 "$accelctl" claims
+is "$(grep -c '^Z' "$work/out")" 96 "claims in text"
+has "estimated: 87.5 %, ours 86.7 %"
+try 0 "$accelctl" claims --verdict rejected --subject kv
+is "$(grep -c '^Z' "$work/out")" 1 "rejected claims on kv"
+has "Z6.b"
+try 0 "$accelctl" claims --all --subject weights
+has "formula: 100 * (1 - (2 + 16 / 128) / 16)"
+has "claims.yaml:"
+try 0 "$accelctl" claims --json
+is "$(count '"verdict"' "$work/out")" 96 "claims in JSON"
+is "$(value claims.0.id)" Z1.a "first claim"
+is "$(value claims.0.ours)" 86.7 "our number"
+is "$(value schema)" accelctl/claims/1 "schema"
+try 0 "$accelctl" claims --format html --out "$work/claims.html"
+is "$(count '<tr><th scope' "$work/claims.html")" 96 "claims in HTML"
+is "$(count '&lt;1 %' "$work/claims.html")" 1 "what HTML reserves is escaped"
+try 2 "$accelctl" claims --verdict wrong
+one_error "no claim has that verdict"
+try 2 "$accelctl" claims --format pdf
+one_error "--format wants text, json or html"
+try 2 "$accelctl" claims --out "$work/x"
+one_error "--out wants --format"
+
+# matrix: 95 cells of the documents, and a row of the host's own device for each model
+try 0 "$accelctl" matrix --json
+is "$(count '"rating"' "$work/out")" 95 "cells of the documents"
+is "$(value cells.0.rating)" high "first rating"
+is "$(value cells.0.because)" S0:15 "its line"
+is "$(value cells.7.platform)" cpu "the host's device"
+try 0 "$accelctl" matrix --table D3
+is "$(grep -c 'in this program' "$work/out")" 4 "browsers"
+has "no device here"
+try 0 "$accelctl" matrix --table D1
+has "not named"
+try 2 "$accelctl" matrix --table D9
+one_error "no such table"
+try 0 "$accelctl" matrix --recommended
+is "$(grep -c '^D' "$work/out")" 3 "tables of recommendations"
+try 0 "$accelctl" matrix --recommended --json
+is "$(count '"subject"' "$work/out")" 18 "recommendations"
+
+# a page: one document, balanced, no other file needed
+try 0 "$accelctl" matrix --format html --out "$work/matrix.html"
+page=$work/matrix.html
+for tag in table thead tbody; do is "$(count "<$tag>" "$page")" "$(count "</$tag>" "$page")" "ends of $tag"; done
+is "$(count '<tr>' "$page")" "$(count '</tr>' "$page")" "ends of rows"
+is "$(count '<td>' "$page")" "$(count '</td>' "$page")" "ends of cells"
+is "$(count '<table>' "$page")" 4 "tables"
+is "$(grep -cE '(src|href)=' "$page")" 0 "other files"
+is "$(count 'Tiny (&lt;100M)' "$page")" 1 "what HTML reserves is escaped"
+
+# a file is replaced as a whole or not at all, and nothing is left beside it
+mkdir "$work/pages" && echo old >"$work/pages/page.html"
+try 0 "$accelctl" matrix --table D4 --format html --out "$work/pages/page.html"
+is "$(ls "$work/pages")" page.html "files in the folder"
+is "$(head -c 9 "$work/pages/page.html")" "<!DOCTYPE" "the new page"
+try 1 "$accelctl" claims --format html --out "$work/nowhere/page.html"
+one_error "nowhere/page.html"
+try 1 "$accelctl" claims --format html --out "$work/pages"
+is "$(ls "$work" | grep -c 'pages\.')" 0 "files left beside a folder"
+
+# a table that is wrong is an error with its place
+cp -R "$src/profiles" "$work/profiles" && chmod -R u+w "$work/profiles"
+sed -i 's/ours: "86.7"/ours: "88.7"/' "$work/profiles/claims.yaml"
+try 3 "$accelctl" claims --profiles "$work/profiles"
+one_error "claims.yaml:"
+grep -q 'the formula gives 86.7188, not 88.7' "$work/err" || fail "the formula is not named"
+rm "$work/profiles/claims.yaml"
+try 3 "$accelctl" matrix --profiles "$work/profiles"
+one_error "claims.yaml"
+finish

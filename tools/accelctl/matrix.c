@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/matrix.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/model/plan.h>
+
+#include "tools/accelctl/say.h"
+
+enum { SETTINGS_MOST = 8, PLATFORMS_MOST = 8 };
+
+static const struct {
+    const char *name;
+    const char *words;
+} verdicts[] = {
+    [HOST_ABSENT] = {"absent", "no device here"},     [HOST_FITS] = {"fits", "fits"},
+    [HOST_SHORT] = {"short", "does not fit"},         [HOST_REFUSED] = {"refused", "cannot be had"},
+    [HOST_MEASURED] = {"measured", "fits, measured"}, [HOST_UNKNOWN] = {"unknown", "no description of the model"},
+};
+
+const char *matrix_words(enum host_verdict verdict)
+{
+    return verdicts[verdict].words;
+}
+
+const char *matrix_name(enum host_verdict verdict)
+{
+    return verdicts[verdict].name;
+}
+
+int matrix_begins_table(const struct matrix *matrix, uint32_t index)
+{
+    return index == 0 || strcmp(matrix->cells[index].row->table, matrix->cells[index - 1].row->table) != 0;
+}
+
+int matrix_begins_row(const struct matrix *matrix, uint32_t index)
+{
+    return index == 0 || matrix->cells[index].row != matrix->cells[index - 1].row;
+}
+
+const char *matrix_column(const struct matrix_cell *cell)
+{
+    return cell->document != NULL ? cell->document->column : cell->platform;
+}
+
+/* ---- the verdict ---- */
+
+/* "KEY=VALUE KEY=VALUE" and the client as settings; `copy` holds their texts. */
+static uint32_t cell_settings(const struct accel_compat *cell, char *copy, size_t size,
+                              struct accel_given given[SETTINGS_MOST])
+{
+    uint32_t count = 0;
+    char *rest = copy;
+
+    snprintf(copy, size, "%s", cell->settings);
+    if (cell->client[0] != '\0')
+        given[count++] = (struct accel_given){"client", cell->client, cell->place};
+    for (char *item = strtok_r(copy, " ", &rest); item != NULL && count < SETTINGS_MOST;
+         item = strtok_r(NULL, " ", &rest)) {
+        char *equals = strchr(item, '=');
+
+        if (equals == NULL)
+            continue;
+        *equals = '\0';
+        given[count++] = (struct accel_given){item, equals + 1, cell->place};
+    }
+    return count;
+}
+
+static int has_device(struct accel_context *context, const char *platform)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++)
+        if (strcmp(accel_device_get(context, i)->driver, platform) == 0)
+            return 1;
+    return 0;
+}
+
+static void take_error(struct matrix_cell *cell, const struct accel_error *error, int is_here)
+{
+    cell->verdict = error->code == ACCEL_E_NOT_FOUND ? HOST_UNKNOWN : HOST_REFUSED;
+    if (!is_here && cell->verdict == HOST_REFUSED)
+        cell->verdict = HOST_ABSENT;
+    snprintf(cell->text, sizeof cell->text, "%s%s", is_here ? "" : "no device here; no plan: ", error->text);
+    snprintf(cell->origin, sizeof cell->origin, "%s", accel_error_name(error->code));
+}
+
+/* A speed of such a run on this very device, from the history. */
+static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
+        const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
+
+        if (speed->runs == 0 || speed->upper <= 0 || cell->speed > 0)
+            continue;
+        cell->verdict = HOST_MEASURED;
+        cell->speed = speed->upper;
+        snprintf(cell->origin, sizeof cell->origin, "%s", speed->origin);
+    }
+}
+
+static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan)
+{
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_error error = {0};
+    int is_here = accel_plan_device(plan) != NULL;
+    char needed[32], budget[32], lack[32];
+
+    if (accel_plan_fit(plan, &fit, &error) != ACCEL_OK) {
+        take_error(cell, &error, is_here);
+        return;
+    }
+    cell->needed = fit.needed;
+    cell->budget = fit.budget;
+    bytes_text(fit.needed, needed);
+    bytes_text(fit.budget, budget);
+    snprintf(cell->origin, sizeof cell->origin, "estimated: sums over the model's weights; budget %s",
+             fit.budget_origin);
+    cell->verdict = !is_here ? HOST_ABSENT : fit.fits ? HOST_FITS : HOST_SHORT;
+    if (is_here && fit.fits)
+        take_speed(cell, plan);
+    if (!is_here)
+        snprintf(cell->text, sizeof cell->text, "no device here; planned for one it needs %s", needed);
+    else if (!fit.fits)
+        snprintf(cell->text, sizeof cell->text, "short by %s: needs %s of %s", bytes_text(fit.short_by, lack), needed,
+                 budget);
+    else if (cell->speed > 0)
+        snprintf(cell->text, sizeof cell->text, "%.3g tok/s measured; needs %s of %s", cell->speed, needed, budget);
+    else
+        snprintf(cell->text, sizeof cell->text, "needs %s of %s", needed, budget);
+}
+
+static void judge(struct accel_context *context, struct matrix_cell *cell)
+{
+    struct accel_given given[SETTINGS_MOST];
+    struct accel_model_plan_options options = {.size = sizeof options, .path = cell->row->model, .given = given};
+    struct accel_model_plan *made = NULL;
+    struct accel_error error = {0};
+    char copy[512];
+
+    if (cell->document != NULL) {
+        options.path = cell->document->model;
+        options.given_count = cell_settings(cell->document, copy, sizeof copy, given);
+    }
+    options.platform = cell->platform;
+    if (accel_model_plan_create(context, &options, &made, &error) != ACCEL_OK)
+        take_error(cell, &error, has_device(context, cell->platform));
+    else
+        take_plan(cell, accel_model_plan_plan(made));
+    accel_model_plan_free(made);
+}
+
+/* ---- the cells ---- */
+
+static int is_column(const struct matrix *matrix, const struct accel_compat *row, const char *platform)
+{
+    for (uint32_t i = 0; i < matrix->count; i++)
+        if (matrix->cells[i].row == row && strcmp(matrix->cells[i].platform, platform) == 0)
+            return 1;
+    return 0;
+}
+
+/* Platforms that are here and stand in no column of the row that was filled last. */
+static void add_host(struct matrix *matrix, const struct accel_compat *row)
+{
+    uint32_t added = 0;
+
+    for (uint32_t i = 0; i < accel_device_count(matrix->context) && added < PLATFORMS_MOST; i++) {
+        const char *platform = accel_device_get(matrix->context, i)->driver;
+
+        if (is_column(matrix, row, platform))
+            continue;
+        matrix->cells[matrix->count++] = (struct matrix_cell){.row = row, .platform = platform};
+        added++;
+    }
+}
+
+int matrix_make(struct matrix *matrix, const char *table)
+{
+    const struct accel_compat *row = NULL;
+    uint32_t count = accel_compat_count(matrix->tables);
+
+    /* At most every cell is a row of its own. */
+    matrix->count = 0;
+    matrix->cells = calloc((size_t)count * (1 + PLATFORMS_MOST) + 1, sizeof *matrix->cells);
+    if (matrix->cells == NULL)
+        return 0;
+    for (uint32_t i = 0; i <= count; i++) {
+        const struct accel_compat *cell = accel_compat_get(matrix->tables, i);
+
+        if (row != NULL && row->client[0] == '\0' && (cell == NULL || cell->because != row->because))
+            add_host(matrix, row);
+        if (cell == NULL || (table != NULL && strcmp(table, cell->table) != 0)) {
+            row = NULL;
+            continue;
+        }
+        if (row == NULL || cell->because != row->because)
+            row = cell;
+        matrix->cells[matrix->count++] = (struct matrix_cell){.row = row, .document = cell, .platform = cell->platform};
+    }
+    for (uint32_t i = 0; i < matrix->count; i++)
+        judge(matrix->context, &matrix->cells[i]);
+    return 1;
+}
+
+void matrix_free(struct matrix *matrix)
+{
+    free(matrix->cells);
+    matrix->cells = NULL;
+    matrix->count = 0;
+}
+
+json_t *matrix_json(const struct matrix *matrix)
+{
+    json_t *rows = json_array();
+
+    for (uint32_t i = 0; i < matrix->count; i++) {
+        const struct matrix_cell *cell = &matrix->cells[i];
+        const struct accel_compat *document = cell->document;
+        json_t *host =
+            json_pack("{s:s, s:s, s:I, s:I, s:s}", "verdict", matrix_name(cell->verdict), "text", cell->text, "needed",
+                      (json_int_t)cell->needed, "budget", (json_int_t)cell->budget, "origin", cell->origin);
+
+        if (cell->speed > 0)
+            json_object_set_new(host, "tokens_per_second", json_real(cell->speed));
+        json_array_append_new(
+            rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o}", "table", cell->row->table, "row",
+                            cell->row->row, "column", matrix_column(cell), "platform", cell->platform, "model",
+                            document != NULL ? document->model : cell->row->model, "client", cell->row->client,
+                            "rating", document != NULL ? document->rating_name : NULL, "because",
+                            document != NULL ? document->because : NULL, "place",
+                            document != NULL ? document->place : NULL, "host", host));
+    }
+    return json_pack("{s:o}", "cells", rows);
+}

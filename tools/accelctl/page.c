@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/accelctl/say.h"
+#include "tools/accelctl/verb.h"
+
+int page_format(const char *word, uint32_t json, const char *path, enum format *out_format)
+{
+    static const char *const words[] = {"text", "json", "html"};
+    uint32_t known = word == NULL;
+    char text[160];
+
+    *out_format = json ? FORMAT_JSON : FORMAT_TEXT;
+    for (int i = 0; word != NULL && i < 3; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *out_format = json ? FORMAT_JSON : (enum format)i;
+            known = 1;
+        }
+    if (!known) {
+        snprintf(text, sizeof text, "--format wants text, json or html, not '%.80s'", word);
+        return say(json, EXIT_USAGE, "usage", text, NULL);
+    }
+    if (path != NULL && *out_format == FORMAT_TEXT)
+        return say(json, EXIT_USAGE, "usage", "--out wants --format json or --format html", NULL);
+    return -1;
+}
+
+char *json_text(json_t *document, const char *schema)
+{
+    json_t *whole = json_pack("{s:s}", "schema", schema);
+    char *text = NULL;
+
+    if (document != NULL && whole != NULL && json_object_update(whole, document) == 0)
+        text = json_dumps(whole, JSON_INDENT(2));
+    json_decref(document);
+    json_decref(whole);
+    return text;
+}
+
+void html_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*text, out);
+        }
+}
+
+/* Colours of ratings and verdicts are told by words, too: a page may be printed, or read aloud. */
+static const char style[] =
+    "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#1c1e21;"
+    "background:#fff}\n"
+    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}\n"
+    "table{border-collapse:collapse;width:100%}\n"
+    "th,td{border:1px solid #d5d9de;padding:.45em .6em;text-align:left;vertical-align:top}\n"
+    "thead th{background:#f1f3f5}tbody th{background:#fafbfc;font-weight:600}\n"
+    "small{display:block;color:#5a626b}\n"
+    ".r{display:inline-block;white-space:nowrap;padding:0 .5em;border-radius:.6em;font-weight:600}\n"
+    ".high,.full,.fits,.measured{background:#d9f0e0;color:#0d5227}\n"
+    ".medium,.estimated{background:#e3ecfb;color:#17407f}\n"
+    ".limited,.claimed{background:#fdf0d0;color:#6b4a00}\n"
+    ".none,.short,.rejected,.refused{background:#fbdfdc;color:#861a10}\n"
+    ".absent,.unnamed{background:#eceff1;color:#454d55}\n"
+    ".n{text-align:right;white-space:nowrap}\n"
+    "@media (prefers-color-scheme:dark){body{background:#16181b;color:#e4e6e8}th,td{border-color:#3a4047}\n"
+    "thead th{background:#23272c}tbody th{background:#1c1f23}small{color:#a0a8b0}}\n";
+
+void html_begin(FILE *out, const char *title, const char *about)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+          out);
+    html_text(out, title);
+    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
+    html_text(out, title);
+    fputs("</h1>\n<p>", out);
+    html_text(out, about);
+    fputs("</p>\n", out);
+}
+
+void html_end(FILE *out)
+{
+    fputs("</body>\n</html>\n", out);
+}
+
+static int write_beside(uint32_t json, const char *path, char *beside, int (*write)(FILE *out, void *data), void *data)
+{
+    mode_t mask = umask(0);
+    int handle, code, failure = 0;
+    FILE *out;
+    char text[512];
+
+    umask(mask);
+    handle = mkstemp(beside);
+    out = handle < 0 ? NULL : fdopen(handle, "w");
+    if (out == NULL) {
+        snprintf(text, sizeof text, "%.300s: %s", path, strerror(errno));
+        if (handle >= 0) {
+            close(handle);
+            unlink(beside);
+        }
+        return say(json, EXIT_FAILED, "ACCEL_E_IO", text, NULL);
+    }
+    code = write(out, data);
+    if (fflush(out) != 0 || ferror(out) || fsync(handle) != 0 || fchmod(handle, 0666 & ~mask) != 0)
+        failure = errno == 0 ? EIO : errno;
+    if (fclose(out) != 0 && failure == 0)
+        failure = errno;
+    if (code == EXIT_DONE && failure == 0 && rename(beside, path) == 0)
+        return EXIT_DONE;
+    failure = failure == 0 ? errno : failure;
+    unlink(beside);
+    if (code != EXIT_DONE)
+        return code;
+    snprintf(text, sizeof text, "%.300s: %s", path, strerror(failure));
+    return say(json, EXIT_FAILED, "ACCEL_E_IO", text, NULL);
+}
+
+int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data)
+{
+    char *beside;
+    int code;
+
+    if (path == NULL)
+        return write(stdout, data);
+    beside = malloc(strlen(path) + sizeof ".XXXXXX");
+    if (beside == NULL)
+        return say(json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory to write a file", NULL);
+    sprintf(beside, "%s.XXXXXX", path);
+    code = write_beside(json, path, beside, write, data);
+    free(beside);
+    return code;
+}

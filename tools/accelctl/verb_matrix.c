@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/accelctl/common.h"
+#include "tools/accelctl/matrix.h"
+#include "tools/accelctl/page.h"
+#include "tools/accelctl/recommended.h"
+
+struct matrix_options {
+    struct common common;
+    uint32_t recommended;
+    uint32_t zero;
+    const char *table;
+    const char *format;
+    const char *out;
+};
+
+static const struct option_row options[] = {
+    {"table", 0, OPTION_TEXT, offsetof(struct matrix_options, table), "NAME",
+     "one table: D1 text models, D2 multimodal models, D3 and D4 browsers", 0, 0},
+    {"recommended", 'r', OPTION_FLAG, offsetof(struct matrix_options, recommended), NULL,
+     "the documents' tables of recommendations instead", 0, 0},
+    {"format", 0, OPTION_TEXT, offsetof(struct matrix_options, format), "WORD", "text, json or html", 0, 0},
+    {"out", 0, OPTION_TEXT, offsetof(struct matrix_options, out), "FILE", "write into FILE instead of printing", 0, 0},
+    COMMON_OPTIONS(struct matrix_options, common),
+};
+
+static enum paint colour(enum host_verdict verdict)
+{
+    return verdict == HOST_FITS || verdict == HOST_MEASURED   ? PAINT_GOOD
+           : verdict == HOST_SHORT || verdict == HOST_REFUSED ? PAINT_BAD
+                                                              : PAINT_PLAIN;
+}
+
+static void print_cell(const struct matrix_cell *cell)
+{
+    enum { INDENT = 36 };
+    const char *rating = cell->document != NULL ? cell->document->rating_name : "not named";
+    int at = printf("  %-22s %-9s  ", matrix_column(cell), rating);
+
+    if (cell->verdict != HOST_ABSENT && cell->verdict != HOST_UNKNOWN) {
+        printf("%s%s%s: ", paint(colour(cell->verdict)), matrix_words(cell->verdict), paint(PAINT_PLAIN));
+        at += (int)strlen(matrix_words(cell->verdict)) + 2;
+    }
+    print_wrapped((uint32_t)at, INDENT, cell->text);
+}
+
+static int write_text(FILE *out, void *data)
+{
+    const struct matrix *matrix = data;
+
+    (void)out;
+    for (uint32_t i = 0; i < matrix->count; i++) {
+        const struct accel_compat *row = matrix->cells[i].row;
+
+        if (matrix_begins_table(matrix, i))
+            printf("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
+                   paint(PAINT_PLAIN));
+        if (matrix_begins_row(matrix, i))
+            printf("%s%s%s, %s (%s)\n", paint(PAINT_HEADING), row->row, paint(PAINT_PLAIN),
+                   row->client[0] != '\0' ? "in this program" : row->model, row->because);
+        print_cell(&matrix->cells[i]);
+    }
+    return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int write_json(FILE *out, void *data)
+{
+    char *text = json_text(matrix_json(data), "accelctl/matrix/1");
+    int code = text != NULL && fprintf(out, "%s\n", text) > 0 ? EXIT_DONE : EXIT_FAILED;
+
+    free(text);
+    return code;
+}
+
+static int write_html(FILE *out, void *data)
+{
+    return matrix_html(out, data);
+}
+
+static int print_cells(const struct matrix_options *chosen, enum format format, struct accel_context *context,
+                       const struct accel_tables *tables)
+{
+    static int (*const writers[])(FILE *, void *) = {write_text, write_json, write_html};
+    struct matrix matrix = {.context = context, .tables = tables};
+    int code;
+
+    if (!matrix_make(&matrix, chosen->table))
+        return say(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the matrix", NULL);
+    if (matrix.count == 0)
+        code = say(chosen->common.json, EXIT_USAGE, "usage", "there is no such table", "the tables are D1, D2, D3, D4");
+    else
+        code = page_write(chosen->common.json, chosen->out, writers[format], &matrix);
+    matrix_free(&matrix);
+    return code;
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct matrix_options chosen = {0};
+    struct accel_tables *tables = NULL;
+    struct accel_error error = {0};
+    struct accel_context *context;
+    enum format format;
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code < 0)
+        code = page_format(chosen.format, chosen.common.json, chosen.out, &format);
+    if (code >= 0)
+        return code;
+    context = open_context(&chosen.common, &code);
+    if (context == NULL)
+        return code;
+    if (accel_tables_read(context, &tables, &error) != ACCEL_OK)
+        code = say_error(chosen.common.json, &error);
+    else if (chosen.recommended)
+        code = page_write(chosen.common.json, chosen.out, recommendation_writers[format], tables);
+    else
+        code = print_cells(&chosen, format, context, tables);
+    accel_tables_free(tables);
+    close_context(context);
+    return code;
+}
+
+const struct verb verb_matrix = {
+    .name = "matrix",
+    .summary = "which model runs where: what the documents say, beside what this host finds out",
+    .arguments = "",
+    .detail =
+        "Each cell has the documents' rating and a plan of a model that stands for the row: it fits, is short of "
+        "memory, cannot be had, was measured, or there is no device here; then the plan for such a device says what "
+        "it would need, which is an estimate.",
+    .example = "accelctl matrix --format html --out matrix.html\nthe whole comparison as a page",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};
