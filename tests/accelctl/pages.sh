@@ -7,11 +7,11 @@
 mkdir -p "$work/doc/completion"
 try 0 "$ACCEL_TEST_BUILDDIR/doc/pages" "$work/doc"
 for file in accelctl.1 accelctl-devices.1 accelctl-plan.1 accelctl-plugins.1 accelctl-run.1 accelctl-trace.1 \
-    accelctl-version.1 completion/accelctl completion/_accelctl; do
+    accelctl-version.1 accelctl-claims.1 accelctl-matrix.1 completion/accelctl completion/_accelctl; do
     cmp "$work/doc/$file" "$src/doc/$file" || fail "doc/$file is old: make pages writes it anew"
 done
 
-for verb in devices plugins plan run trace version; do
+for verb in claims devices matrix plugins plan run trace version; do
     try 0 "$accelctl" help $verb
     options=$(sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")
     [ -n "$options" ] || fail "$verb has no options"
