@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes from config.json. One table has the names that families use; objects inside are components. */
+#include <string.h>
+
+#include "sdk/model/describe/internal.h"
+#include "sdk/model/format/json.h"
+
+#define CONFIG_NAME "config.json"
+#define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
+#define CONFIG_DEPTH 64u
+/* No size of a component is larger; so products of two fit. */
+#define SIZE_MAX_KNOWN ((json_int_t)1 << 31)
+
+enum { NAMES = 6 };
+
+struct row {
+    const char *names[NAMES]; /* the first that is there and not null counts */
+    size_t offset;
+};
+
+static const struct row numbers[] = {
+    {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, offsetof(struct shape, layers)},
+    {{"hidden_size", "n_embd", "d_model", "dim"}, offsetof(struct shape, hidden)},
+    {{"intermediate_size", "n_inner", "ffn_dim", "d_ff", "hidden_dim", "ffn_hidden_size"}, offsetof(struct shape, ffn)},
+    {{"num_attention_heads", "n_head", "num_heads", "n_heads"}, offsetof(struct shape, heads)},
+    {{"num_key_value_heads", "num_kv_heads"}, offsetof(struct shape, kv_heads)},
+    {{"head_dim", "d_kv"}, offsetof(struct shape, head_size)},
+    {{"vocab_size"}, offsetof(struct shape, vocabulary)},
+    {{"type_vocab_size"}, offsetof(struct shape, types)},
+    {{"image_size", "spec_size"}, offsetof(struct shape, image)},
+    {{"patch_size"}, offsetof(struct shape, patch)},
+    {{"num_mel_bins"}, offsetof(struct shape, mels)},
+    {{"window_size"}, offsetof(struct shape, window)},
+    {{"num_frames"}, offsetof(struct shape, frames)},
+    {{"num_conv_pos_embeddings"}, offsetof(struct shape, kernel)},
+    {{"num_conv_pos_embedding_groups"}, offsetof(struct shape, groups)},
+};
+
+/* Members of a pyramid, which mean something else in text encoders. */
+static const struct row pyramid[] = {
+    {{"num_channels"}, offsetof(struct shape, channels)},
+    {{"embedding_size", "patch_embeds_hidden_size"}, offsetof(struct shape, stem)},
+};
+
+/* Encoder and decoder described side by side. */
+static const struct row encoder_side[] = {
+    {{"encoder_layers", "num_layers"}, offsetof(struct shape, layers)},
+    {{"d_model"}, offsetof(struct shape, hidden)},
+    {{"encoder_ffn_dim", "d_ff"}, offsetof(struct shape, ffn)},
+    {{"encoder_attention_heads", "num_heads"}, offsetof(struct shape, heads)},
+    {{"d_kv"}, offsetof(struct shape, head_size)},
+    {{"num_mel_bins"}, offsetof(struct shape, mels)},
+};
+static const struct row decoder_side[] = {
+    {{"decoder_layers", "num_decoder_layers", "num_layers"}, offsetof(struct shape, layers)},
+    {{"d_model"}, offsetof(struct shape, hidden)},
+    {{"decoder_ffn_dim", "d_ff"}, offsetof(struct shape, ffn)},
+    {{"decoder_attention_heads", "num_heads"}, offsetof(struct shape, heads)},
+    {{"d_kv"}, offsetof(struct shape, head_size)},
+    {{"vocab_size"}, offsetof(struct shape, vocabulary)},
+    {{"num_queries"}, offsetof(struct shape, queries)},
+};
+static const struct row frame_side[] = {
+    {{"mit_num_hidden_layers"}, offsetof(struct shape, layers)},
+    {{"mit_hidden_size"}, offsetof(struct shape, hidden)},
+    {{"mit_intermediate_size"}, offsetof(struct shape, ffn)},
+    {{"mit_num_attention_heads"}, offsetof(struct shape, heads)},
+};
+static const struct row joint_side[] = {
+    {{"num_query_tokens"}, offsetof(struct shape, queries)},
+    {{"prompt_layers"}, offsetof(struct shape, prompts)},
+};
+
+static const struct row lists[] = {
+    {{"depths"}, offsetof(struct shape, stages)},
+    {{"hidden_sizes", "conv_dim"}, offsetof(struct shape, widths)},
+    {{"num_attention_heads", "num_heads"}, offsetof(struct shape, stage_heads)},
+    {{"conv_kernel"}, offsetof(struct shape, kernels)},
+};
+
+static const struct row model_numbers[] = {
+    {{"projection_dim"}, offsetof(struct traits, projection)},
+    {{"relative_attention_num_buckets"}, offsetof(struct traits, buckets)},
+    {{"max_position_embeddings", "n_positions", "n_ctx", "max_target_positions", "max_sequence_length"},
+     offsetof(struct traits, context)},
+};
+#define ROWS(table) (table), sizeof(table) / sizeof((table)[0])
+
+struct reader {
+    const char *path; /* for messages */
+    const char *text;
+    uint64_t length;
+    struct accel_error *error;
+};
+
+static const json_t *find(const json_t *scope, const struct row *row, const char **out_name)
+{
+    for (size_t i = 0; i < NAMES && row->names[i] != NULL; i++) {
+        const json_t *value = json_object_get(scope, row->names[i]);
+
+        *out_name = row->names[i];
+        if (value != NULL && !json_is_null(value))
+            return value;
+    }
+    return NULL;
+}
+
+static int32_t refuse(const struct reader *reader, const char *name, const char *what)
+{
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                       model_json_find_key(reader->text, reader->length, name), "%s %s", name, what);
+}
+
+static int32_t take_number(const struct reader *reader, const char *name, const json_t *value, uint64_t *out_number)
+{
+    if (!json_is_integer(value))
+        return refuse(reader, name, "is not an integer");
+    if (json_integer_value(value) < 0 || json_integer_value(value) > SIZE_MAX_KNOWN)
+        return refuse(reader, name, "is out of range");
+    *out_number = (uint64_t)json_integer_value(value);
+    return ACCEL_OK;
+}
+
+/* An edge may stand as [height, width]; other lists are for the table of lists. */
+static int32_t take_numbers(const struct reader *reader, const json_t *scope, const struct row *rows, size_t count,
+                            void *target)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *number = (uint64_t *)(void *)((char *)target + rows[i].offset);
+        const char *name;
+        const json_t *value = find(scope, &rows[i], &name);
+        int32_t code;
+
+        if (json_is_array(value) && strcmp(name, "image_size") == 0)
+            value = json_array_get(value, 0);
+        if (value == NULL || json_is_array(value) || json_is_object(value))
+            continue;
+        code = take_number(reader, name, value, number);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t take_lists(const struct reader *reader, const json_t *scope, struct shape *shape)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct shape_list *list = (struct shape_list *)(void *)((char *)shape + lists[i].offset);
+        const char *name;
+        const json_t *value = find(scope, &lists[i], &name);
+
+        if (!json_is_array(value) || json_array_size(value) > SHAPE_ITEMS)
+            continue;
+        list->count = json_array_size(value);
+        for (uint64_t k = 0; k < list->count; k++) {
+            int32_t code = take_number(reader, name, json_array_get(value, k), &list->items[k]);
+
+            if (code != ACCEL_OK)
+                return code;
+        }
+    }
+    return ACCEL_OK;
+}
+
+/* A feed-forward network may be given as how many times it is wider. */
+static void take_ratio(const json_t *scope, struct shape *shape)
+{
+    double ratio = json_number_value(json_object_get(scope, "mlp_ratio"));
+
+    if (shape->ffn == 0 && ratio >= 1 && ratio <= 64)
+        shape->ffn = (uint64_t)(ratio * (double)shape->hidden);
+}
+
+static int32_t take_component(const struct reader *reader, const json_t *scope, enum part part, struct shape *shape)
+{
+    int32_t code;
+
+    if (!json_is_object(scope))
+        return ACCEL_OK;
+    code = take_numbers(reader, scope, ROWS(numbers), shape);
+    if (code == ACCEL_OK && (part == PART_VISION || part == PART_AUDIO))
+        code = take_numbers(reader, scope, ROWS(pyramid), shape);
+    if (code == ACCEL_OK && (part == PART_VISION || part == PART_AUDIO))
+        code = take_lists(reader, scope, shape);
+    if (json_is_true(json_object_get(scope, "multi_query")) &&
+        !json_is_true(json_object_get(scope, "new_decoder_architecture")))
+        shape->kv_heads = 1;
+    if (part != PART_AUDIO || shape->widths.count == 0)
+        take_ratio(scope, shape);
+    return code;
+}
+
+/* ---- the family ---- */
+
+static bool has(const json_t *root, const char *name)
+{
+    const json_t *value = json_object_get(root, name);
+
+    return value != NULL && !json_is_null(value);
+}
+
+static const struct family guesses[] = {
+    {"", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "encoder-decoder", PART_DECODER, PART_TEXT, PART_TEXT, PART_DECODER, PART_TEXT},
+    {"", "multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_VISION, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "audio-multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_AUDIO, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "vision", PART_VISION, PART_VISION, PART_VISION, PART_VISION, PART_TEXT},
+    {"", "audio", PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_TEXT},
+    {"", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
+};
+
+const struct family *family_guess(const char *kind)
+{
+    for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++)
+        if (strcmp(guesses[i].kind, kind) == 0)
+            return &guesses[i];
+    return &guesses[0];
+}
+
+/* What a family that no table has could be, by what its configuration talks about. */
+static const char *guess_kind(const json_t *root)
+{
+    const char *architecture = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+
+    if (has(root, "vision_config"))
+        return "multimodal";
+    if (has(root, "audio_config"))
+        return "audio-multimodal";
+    if (architecture != NULL && strstr(architecture, "ForCausalLM") != NULL)
+        return "generation";
+    if (json_is_true(json_object_get(root, "is_encoder_decoder")))
+        return "encoder-decoder";
+    if (has(root, "image_size") || has(root, "num_channels"))
+        return "vision";
+    if (has(root, "conv_dim") || has(root, "num_mel_bins"))
+        return "audio";
+    return architecture == NULL || has(root, "vocab_size") ? "embedding" : "vision";
+}
+
+static int32_t take_family(struct accel_model_description *d, const json_t *root)
+{
+    const char *name = json_string_value(json_object_get(root, "model_type"));
+
+    d->family = family_find(name);
+    if (d->family == NULL)
+        d->family = family_guess(guess_kind(root));
+    d->traits.kind = d->family->kind;
+    d->traits.main = d->family->main;
+    d->traits.family = name == NULL ? NULL : model_pool_text(&d->pool, name, strlen(name));
+    return name != NULL && d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+}
+
+/* ---- the whole configuration ---- */
+
+static bool is_two_sided(const struct accel_model_description *d, const json_t *root)
+{
+    return d->family->encoder != d->family->decoder && (has(root, "encoder_layers") || has(root, "d_kv"));
+}
+
+static int32_t take_root(struct accel_model_description *d, const struct reader *reader, const json_t *root)
+{
+    enum part main = d->family->main, encoder = d->family->encoder;
+    int32_t code;
+
+    if (!is_two_sided(d, root))
+        return has(root, "text_config") ? ACCEL_OK : take_component(reader, root, main, &d->shapes[main]);
+    code = take_numbers(reader, root, ROWS(encoder_side), &d->shapes[encoder]);
+    if (code == ACCEL_OK)
+        code = take_numbers(reader, root, ROWS(decoder_side), &d->shapes[d->family->decoder]);
+    return code;
+}
+
+static int32_t take_joint(struct accel_model_description *d, const struct reader *reader, const json_t *root)
+{
+    struct shape *projector = &d->shapes[PART_PROJECTOR];
+    int32_t code = take_component(reader, json_object_get(root, "qformer_config"), PART_PROJECTOR, projector);
+
+    /* Words that it was trained with are not in it. */
+    projector->vocabulary = 0;
+    if (code == ACCEL_OK)
+        code = take_numbers(reader, json_object_get(root, "vision_config"), ROWS(frame_side), projector);
+    if (code == ACCEL_OK)
+        code = take_numbers(reader, root, ROWS(joint_side), projector);
+    return code;
+}
+
+static int32_t take_model(struct accel_model_description *d, const struct reader *reader, const json_t *root)
+{
+    const json_t *texts = json_object_get(root, "text_config");
+    int32_t code = ACCEL_OK;
+
+    if (d->family->texts == d->family->main && json_is_object(texts))
+        code = take_numbers(reader, texts, ROWS(model_numbers), &d->traits);
+    if (code == ACCEL_OK)
+        code = take_numbers(reader, root, ROWS(model_numbers), &d->traits);
+    if (json_is_object(json_object_get(root, "id2label")))
+        d->traits.classes = json_object_size(json_object_get(root, "id2label"));
+    return code;
+}
+
+static int32_t take_all(struct accel_model_description *d, const struct reader *reader, const json_t *root)
+{
+    int32_t code = take_root(d, reader, root);
+
+    if (code == ACCEL_OK)
+        code = take_component(reader, json_object_get(root, "text_config"), d->family->texts,
+                              &d->shapes[d->family->texts]);
+    if (code == ACCEL_OK)
+        code = take_component(reader, json_object_get(root, "backbone_config"), PART_VISION, &d->shapes[PART_VISION]);
+    if (code == ACCEL_OK)
+        code = take_component(reader, json_object_get(root, "vision_config"), PART_VISION, &d->shapes[PART_VISION]);
+    if (code == ACCEL_OK)
+        code = take_component(reader, json_object_get(root, "audio_config"), PART_AUDIO, &d->shapes[PART_AUDIO]);
+    if (code == ACCEL_OK)
+        code = take_joint(d, reader, root);
+    return code == ACCEL_OK ? take_model(d, reader, root) : code;
+}
+
+int32_t describe_config(struct accel_model_description *d, const struct accel_model_file *file,
+                        struct accel_error *error)
+{
+    struct reader reader = {.path = CONFIG_NAME, .error = error};
+    struct accel_error inner = {0};
+    json_t *root = NULL;
+    char *text = NULL;
+    int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &reader.length, &inner);
+
+    d->family = family_guess("generation");
+    d->traits.main = PART_LANGUAGE;
+    if (code == ACCEL_E_NOT_FOUND)
+        return ACCEL_OK;
+    if (code != ACCEL_OK)
+        return accel_error_set(error, code, "%s", inner.text);
+    reader.text = text;
+    code = model_json_parse(CONFIG_NAME, 0, text, reader.length, CONFIG_DEPTH, &root, error);
+    if (code == ACCEL_OK && !json_is_object(root))
+        code = model_fault(error, ACCEL_E_CORRUPT, CONFIG_NAME, MODEL_NO_OFFSET, "is %s, not an object",
+                           model_json_kind(root));
+    if (code == ACCEL_OK && take_family(d, root) != ACCEL_OK)
+        code = model_no_memory(error, d->path, 0);
+    if (code == ACCEL_OK)
+        code = take_all(d, &reader, root);
+    json_decref(root);
+    accel_model_text_free(text);
+    return code;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A description from a file: its tensors are the weights, and what the configuration leaves open they answer. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/describe/internal.h"
+#include "sdk/model/format/checked.h"
+
+enum { TYPE_NAMES = 64, TYPE_BYTES = 24 };
+
+/* Rows and columns of a tensor. Filters count all that one output reads as columns. */
+static int32_t measure(const struct accel_model_description *d, const struct accel_model_tensor *tensor,
+                       struct accel_sketch_weight *weight, struct accel_error *error)
+{
+    bool is_filter = tensor->rank >= 3 && strcmp(weight->role, "conv") == 0;
+    uint32_t outer = is_filter ? 1 : tensor->rank == 0 ? 0 : tensor->rank - 1;
+    bool fits = true;
+
+    weight->rows = 1;
+    weight->columns = 1;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        uint64_t *side = i < outer ? &weight->rows : &weight->columns;
+
+        fits = fits && multiply_u64(*side, tensor->dims[i], side);
+    }
+    if (!fits)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.80s has more elements than 64 bits count",
+                               d->path, tensor->name);
+    return ACCEL_OK;
+}
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t kept = *a;
+
+    *a = *b;
+    *b = kept;
+}
+
+/* What a tensor says about the shape of its component, where the configuration says nothing. */
+static void learn(struct shape *shape, const struct name_facts *name, const struct accel_sketch_weight *weight)
+{
+    bool is_first = weight->layer == 0 || weight->layer == NAME_STAGED;
+
+    shape->used = true;
+    if (name->is_tokens && shape->vocabulary == 0)
+        shape->vocabulary = weight->rows;
+    if (name->is_tokens && shape->hidden == 0)
+        shape->hidden = weight->columns;
+    if (name->is_positions)
+        shape->positions = weight->rows;
+    if (is_first && strcmp(weight->role, "ffn.up") == 0) {
+        shape->ffn = shape->ffn == 0 ? weight->rows : shape->ffn;
+        shape->hidden = shape->hidden == 0 ? weight->columns : shape->hidden;
+    }
+}
+
+static int32_t take_tensor(struct accel_model_description *d, const struct accel_model_tensor *tensor,
+                           struct accel_error *error)
+{
+    struct accel_sketch_weight weight = {.size = sizeof weight, .name = tensor->name, .type = tensor->type};
+    struct name_facts name;
+    int32_t code;
+
+    name_read(tensor->name, d->family, tensor->rank, &name);
+    weight.component = part_names[name.part];
+    weight.layer = name.layer;
+    weight.role = name.role;
+    code = measure(d, tensor, &weight, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (name.is_turned && tensor->rank == 2 && d->turned)
+        swap(&weight.rows, &weight.columns);
+    learn(&d->shapes[name.part], &name, &weight);
+    if (strcmp(name.role, "head") == 0 && name.part == d->traits.main)
+        d->traits.tied = false;
+    if (!add_u64(d->traits.weight_bytes, tensor->bytes, &d->traits.weight_bytes))
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: the bytes of its tensors do not fit in 64 bits", d->path);
+    return describe_weight(d, &weight, error);
+}
+
+/* ---- layers ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Blocks of stages are counted through. Where a component also has plain layers, its stages are no layers. */
+static int32_t count_stages(struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    uint32_t *found, count = 0, distinct = 0, highest = 0;
+    bool is_plain = false;
+
+    found = calloc(d->sketch.weight_count + 1, sizeof *found);
+    if (found == NULL)
+        return model_no_memory(error, d->path, d->sketch.weight_count * sizeof *found);
+    for (uint32_t i = 0; i < d->sketch.weight_count; i++) {
+        const struct accel_sketch_weight *weight = &d->weights[i];
+
+        if (weight->layer == ACCEL_NO_LAYER || strcmp(weight->component, part_names[part]) != 0)
+            continue;
+        if (weight->layer >= NAME_STAGED)
+            found[count++] = weight->layer;
+        else {
+            is_plain = true;
+            highest = weight->layer > highest ? weight->layer : highest;
+        }
+    }
+    if (count > 0)
+        qsort(found, count, sizeof *found, by_number);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || found[i] != found[distinct - 1])
+            found[distinct++] = found[i];
+    for (uint32_t i = 0; i < d->sketch.weight_count; i++) {
+        struct accel_sketch_weight *weight = &d->weights[i];
+        const uint32_t *place;
+
+        if (weight->layer == ACCEL_NO_LAYER || weight->layer < NAME_STAGED ||
+            strcmp(weight->component, part_names[part]) != 0)
+            continue;
+        place = bsearch(&weight->layer, found, distinct, sizeof *found, by_number);
+        weight->layer = is_plain || place == NULL ? ACCEL_NO_LAYER : (uint32_t)(place - found);
+    }
+    free(found);
+    if (is_plain)
+        d->shapes[part].layers = highest + 1;
+    else if (distinct > 0)
+        d->shapes[part].layers = distinct;
+    return ACCEL_OK;
+}
+
+/* ---- types ---- */
+
+/* The type of most elements, as the format spells it in small letters. */
+static int32_t name_type(struct accel_model_description *d, const struct accel_model_file *file,
+                         struct accel_error *error)
+{
+    struct {
+        const char *name;
+        uint64_t bytes;
+    } seen[TYPE_NAMES] = {{0}};
+    uint32_t types = 0, best = 0;
+    char text[TYPE_BYTES];
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+        uint32_t t = 0;
+
+        while (t < types && strcmp(seen[t].name, tensor->type_name) != 0)
+            t++;
+        if (t == types && types < TYPE_NAMES)
+            seen[types++].name = tensor->type_name;
+        if (t < types)
+            seen[t].bytes += tensor->bytes;
+    }
+    for (uint32_t t = 1; t < types; t++)
+        best = seen[t].bytes > seen[best].bytes ? t : best;
+    if (types == 0)
+        return ACCEL_OK;
+    snprintf(text, sizeof text, "%s", seen[best].name);
+    for (char *p = text; *p != 0; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return describe_fact(d, "model.weights", text, d->origin, error);
+}
+
+int32_t describe_file(struct accel_model_description *d, const struct accel_model_file *file, struct accel_error *error)
+{
+    uint64_t count = accel_model_file_tensor_count(file);
+    bool is_gguf = accel_model_file_format(file) == ACCEL_MODEL_GGUF;
+    int32_t code = is_gguf ? describe_gguf(d, file, error) : describe_config(d, file, error);
+
+    if (code == ACCEL_OK && count > UINT32_MAX / 2)
+        code = accel_error_set(error, ACCEL_E_LIMIT, "%s has %llu tensors", d->path, (unsigned long long)count);
+    d->turned = !is_gguf;
+    d->traits.tied = true;
+    for (uint64_t i = 0; i < count && code == ACCEL_OK; i++)
+        code = take_tensor(d, accel_model_file_tensor(file, i), error);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
+        code = count_stages(d, part, error);
+    return code == ACCEL_OK ? name_type(d, file, error) : code;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes from the metadata of GGUF, whose keys begin with the architecture. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sdk/model/describe/internal.h"
+
+enum { KEY_BYTES = 160 };
+
+/* No size of a component is larger; so products of two fit. */
+#define LARGEST ((uint64_t)1 << 31)
+
+struct row {
+    const char *name;
+    size_t offset;
+};
+
+static const struct row numbers[] = {
+    {"block_count", offsetof(struct shape, layers)},
+    {"embedding_length", offsetof(struct shape, hidden)},
+    {"feed_forward_length", offsetof(struct shape, ffn)},
+    {"attention.head_count", offsetof(struct shape, heads)},
+    {"attention.head_count_kv", offsetof(struct shape, kv_heads)},
+    {"attention.key_length", offsetof(struct shape, head_size)},
+    {"attention.value_length", offsetof(struct shape, value_size)},
+    {"vocab_size", offsetof(struct shape, vocabulary)},
+    {"image_size", offsetof(struct shape, image)},
+    {"patch_size", offsetof(struct shape, patch)},
+};
+
+/* A number, or the largest of a list with one for each layer. */
+static int32_t take(const struct accel_model_file *file, const char *key, uint64_t *out_number,
+                    struct accel_error *error)
+{
+    const struct accel_model_value *value = accel_model_file_find_value(file, key);
+    uint64_t largest = 0, number;
+
+    if (value == NULL)
+        return ACCEL_OK;
+    for (uint64_t i = 0; i < value->count; i++) {
+        int32_t code = accel_model_value_u64(value, i, &number, error);
+
+        if (code != ACCEL_OK)
+            return code;
+        largest = number > largest ? number : largest;
+    }
+    if (largest > LARGEST)
+        return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_path(file), value->offset, "%s is out of range",
+                           key);
+    *out_number = largest;
+    return ACCEL_OK;
+}
+
+static int32_t take_all(const struct accel_model_file *file, const char *group, struct shape *shape,
+                        struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    char key[KEY_BYTES];
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && code == ACCEL_OK; i++) {
+        snprintf(key, sizeof key, "%s.%s", group, numbers[i].name);
+        code = take(file, key, (uint64_t *)(void *)((char *)shape + numbers[i].offset), error);
+    }
+    return code;
+}
+
+static int32_t take_name(struct accel_model_description *d, const struct accel_model_file *file,
+                         struct accel_error *error)
+{
+    struct accel_model_text name;
+    int32_t code;
+
+    d->family = family_guess("generation");
+    d->traits.main = d->family->main;
+    if (accel_model_file_find_value(file, "general.architecture") == NULL)
+        return ACCEL_OK;
+    code = accel_model_file_get_text(file, "general.architecture", &name, error);
+    if (code != ACCEL_OK)
+        return code;
+    d->traits.family = model_pool_text(&d->pool, name.text, name.length);
+    if (d->traits.family == NULL)
+        return model_no_memory(error, d->path, name.length);
+    if (family_find(d->traits.family) != NULL)
+        d->family = family_find(d->traits.family);
+    d->traits.kind = d->family->kind;
+    d->traits.main = d->family->main;
+    return ACCEL_OK;
+}
+
+/* Keys of an encoder and its decoder are the same ones; a projector of images has keys of its own. */
+static int32_t take_shapes(struct accel_model_description *d, const struct accel_model_file *file,
+                           struct accel_error *error)
+{
+    const char *name = d->traits.family;
+    enum part main = d->family->main, encoder = d->family->encoder;
+    char key[KEY_BYTES];
+    int32_t code = take_all(file, name, &d->shapes[main], error);
+
+    if (code == ACCEL_OK && encoder != main && d->family->decoder == main)
+        code = take_all(file, name, &d->shapes[encoder], error);
+    d->shapes[encoder].vocabulary = encoder == main ? d->shapes[encoder].vocabulary : 0;
+    snprintf(key, sizeof key, "%s.decoder_block_count", name);
+    if (code == ACCEL_OK)
+        code = take(file, key, &d->shapes[main].layers, error);
+    snprintf(key, sizeof key, "%s.vision", name);
+    if (code == ACCEL_OK)
+        code = take_all(file, key, &d->shapes[PART_VISION], error);
+    snprintf(key, sizeof key, "%s.audio", name);
+    if (code == ACCEL_OK)
+        code = take_all(file, key, &d->shapes[PART_AUDIO], error);
+    snprintf(key, sizeof key, "%s.context_length", name);
+    return code == ACCEL_OK ? take(file, key, &d->traits.context, error) : code;
+}
+
+int32_t describe_gguf(struct accel_model_description *d, const struct accel_model_file *file,
+                      struct accel_error *error)
+{
+    const struct accel_model_value *tokens = accel_model_file_find_value(file, "tokenizer.ggml.tokens");
+    struct shape *main;
+    int32_t code = take_name(d, file, error);
+
+    if (code != ACCEL_OK || d->traits.family == NULL || strlen(d->traits.family) > KEY_BYTES / 2)
+        return code;
+    code = take_shapes(d, file, error);
+    main = &d->shapes[d->family->main];
+    if (tokens != NULL && main->vocabulary == 0 && tokens->count <= LARGEST && main->heads != 0)
+        main->vocabulary = tokens->count;
+    return code;
+}
