@@ -11,5 +11,47 @@ profilesdevicesdir = $(profilesdir)/devices
 dist_profilesdevices_DATA = %D%/devices/2xt4.yaml %D%/devices/a100.yaml %D%/devices/h200.yaml %D%/devices/m1.yaml \
 	%D%/devices/m2.yaml %D%/devices/m3.yaml %D%/devices/m4.yaml %D%/devices/rtx4090.yaml %D%/devices/snapdragon.yaml \
 	%D%/devices/t4.yaml
+
 # Tables beside the settings.
 dist_profiles_DATA += %D%/advice.yaml %D%/claims.yaml %D%/compat.yaml
+
+profilesmodelsdir = $(profilesdir)/models
+dist_profilesmodels_DATA = \
+	%D%/models/bert-base-uncased.yaml \
+	%D%/models/bert-tiny.yaml \
+	%D%/models/blip-captioning.yaml \
+	%D%/models/blip2-opt-2.7b.yaml \
+	%D%/models/clap.yaml \
+	%D%/models/clip-vit-base-patch32.yaml \
+	%D%/models/convnext-tiny.yaml \
+	%D%/models/detr-resnet-50.yaml \
+	%D%/models/falcon-7b.yaml \
+	%D%/models/gemma-2b.yaml \
+	%D%/models/gemma-7b.yaml \
+	%D%/models/gpt2.yaml \
+	%D%/models/llama-2-13b.yaml \
+	%D%/models/llama-2-70b.yaml \
+	%D%/models/llama-2-7b.yaml \
+	%D%/models/llama-3-8b.yaml \
+	%D%/models/llama-7b.yaml \
+	%D%/models/llava-1.5-7b.yaml \
+	%D%/models/llava-next.yaml \
+	%D%/models/minilm.yaml \
+	%D%/models/mistral-7b.yaml \
+	%D%/models/opt-125m.yaml \
+	%D%/models/phi-2.yaml \
+	%D%/models/qwen2-7b.yaml \
+	%D%/models/resnet-50.yaml \
+	%D%/models/roberta-base.yaml \
+	%D%/models/smollm2-135m.yaml \
+	%D%/models/stories260k.yaml \
+	%D%/models/t5-base.yaml \
+	%D%/models/t5-small.yaml \
+	%D%/models/tinyllama-1.1b.yaml \
+	%D%/models/vit-base.yaml \
+	%D%/models/wav2vec2-base.yaml \
+	%D%/models/wav2vec2-base-960h.yaml \
+	%D%/models/whisper-base.yaml \
+	%D%/models/whisper-small.yaml \
+	%D%/models/whisper-tiny.yaml \
+	%D%/models/xclip.yaml

@@ -5,6 +5,7 @@ libaccel_core_la_SOURCES += \
 	%D%/check_create.c \
 	%D%/context.c %D%/context.h \
 	%D%/crew.c \
+	%D%/descriptors.c \
 	%D%/device.c \
 	%D%/host.c %D%/host.h \
 	%D%/take.c %D%/take.h \

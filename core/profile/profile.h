@@ -20,6 +20,7 @@
 
 #include <accel/error.h>
 #include <accel/plan.h>
+#include <accel/profile.h>
 #include <stdint.h>
 
 #include "core/base/arena.h"
@@ -137,6 +138,10 @@ int32_t accel_settings_number(const struct accel_settings *settings, const char 
 /** Facts that were in force, those of files and the client's name included. */
 uint32_t accel_settings_fact_count(const struct accel_settings *settings);
 const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index);
+
+/** accel_model_facts_read for the profiles in the folder `root`. */
+int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,
+                                  struct accel_error *error);
 
 /** The index of the first option of the driver; those before it are the settings of keys.def. */
 uint32_t accel_settings_driver_begin(const struct accel_settings *settings);

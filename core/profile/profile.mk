@@ -7,6 +7,7 @@ libaccel_core_la_SOURCES += \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
 	%D%/members.c %D%/members.h \
+	%D%/models.c \
 	%D%/profile.c %D%/profile.h \
 	%D%/resolve.c %D%/rows.c %D%/site.c %D%/site.h \
 	%D%/yaml.c %D%/yaml.h

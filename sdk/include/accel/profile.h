@@ -35,15 +35,15 @@ ACCEL_BEGIN_C
 /** One setting. Open. */
 struct accel_setting_row {
     uint32_t size;
-    uint32_t type;        /**< ACCEL_SETTING_... */
-    uint32_t carried;     /**< ACCEL_CARRIED_... */
-    uint32_t zero;        /**< written 0 */
-    const char *name;     /**< "kv.type.k" */
-    const char *unit;     /**< "tok", "bytes", "ms" or empty */
-    const char *words;    /**< values of a choice, or what a number may be instead; separated by spaces */
-    const char *preset;   /**< the default, in the base unit */
-    const char *help;     /**< for people */
-    int64_t lowest;       /**< of numbers and extents, in the base unit */
+    uint32_t type;      /**< ACCEL_SETTING_... */
+    uint32_t carried;   /**< ACCEL_CARRIED_... */
+    uint32_t zero;      /**< written 0 */
+    const char *name;   /**< "kv.type.k" */
+    const char *unit;   /**< "tok", "bytes", "ms" or empty */
+    const char *words;  /**< values of a choice, or what a number may be instead; separated by spaces */
+    const char *preset; /**< the default, in the base unit */
+    const char *help;   /**< for people */
+    int64_t lowest;     /**< of numbers and extents, in the base unit */
     int64_t highest;
 };
 
@@ -133,6 +133,32 @@ ACCEL_API uint32_t accel_variable_count(const struct accel_context *context) ACC
 /** The name at `index`, or NULL past the end. */
 ACCEL_API const struct accel_variable *accel_variable_get(const struct accel_context *context,
                                                           uint32_t index) ACCEL_NOEXCEPT;
+
+/* ---- models ---- */
+
+/** A fact that a file of the folder models states. Open. */
+struct accel_model_fact {
+    uint32_t size;
+    uint32_t zero;       /**< written 0 */
+    const char *model;   /**< name of the file, "llama-2-7b" */
+    const char *key;     /**< "model.layers" */
+    const char *value;   /**< "32"; numbers with a unit in the base unit */
+    const char *unit;    /**< "bytes", "tok" or empty */
+    const char *place;   /**< "profiles/models/llama-2-7b.yaml:7" */
+    const char *because; /**< the source; may be empty */
+};
+
+/** Takes one fact. Strings are valid for the call. Not ACCEL_OK ends the reading with that code. */
+typedef int32_t(ACCEL_CALL *accel_model_fact_function)(void *data, const struct accel_model_fact *fact);
+
+/**
+ * Hands out what the file models/NAME.yaml states, or, where `name` is NULL, what every file there states, one file
+ * after the other by name; files that cannot be used are then passed over. Needs neither discovery nor
+ * accel_profile_load. Any thread. ACCEL_E_NOT_FOUND: there is no such file, and the remedy is the nearest name.
+ */
+ACCEL_API int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
+                                         accel_model_fact_function function, void *data,
+                                         struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* ---- checks ---- */
 

@@ -26,8 +26,8 @@ static int32_t measure(const struct accel_model_description *d, const struct acc
         fits = fits && multiply_u64(*side, tensor->dims[i], side);
     }
     if (!fits)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.80s has more elements than 64 bits count",
-                               d->path, tensor->name);
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.80s has more elements than 64 bits count", d->path,
+                               tensor->name);
     return ACCEL_OK;
 }
 

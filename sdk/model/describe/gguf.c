@@ -112,8 +112,7 @@ static int32_t take_shapes(struct accel_model_description *d, const struct accel
     return code == ACCEL_OK ? take(file, key, &d->traits.context, error) : code;
 }
 
-int32_t describe_gguf(struct accel_model_description *d, const struct accel_model_file *file,
-                      struct accel_error *error)
+int32_t describe_gguf(struct accel_model_description *d, const struct accel_model_file *file, struct accel_error *error)
 {
     const struct accel_model_value *tokens = accel_model_file_find_value(file, "tokenizer.ggml.tokens");
     struct shape *main;

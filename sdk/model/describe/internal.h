@@ -37,25 +37,25 @@ struct shape {
     uint64_t head_size;
     uint64_t value_size;
     uint64_t vocabulary;
-    uint64_t positions;  /* rows of a table of learned positions */
-    uint64_t types;      /* rows of a table of token types */
-    uint64_t image;      /* pixels of an edge, or of a spectrogram's */
-    uint64_t patch;      /* pixels of a patch's edge */
-    uint64_t channels;   /* of an image */
-    uint64_t stem;       /* channels behind the first convolution of a pyramid */
-    uint64_t mels;       /* bands of a spectrogram */
-    uint64_t window;     /* of local attention, in patches */
-    uint64_t frames;     /* of a clip */
-    uint64_t queries;    /* learned ones */
-    uint64_t prompts;    /* layers that refine texts by what is seen */
-    uint64_t kernel;     /* taps of the convolution that gives positions */
-    uint64_t groups;     /* of that convolution */
-    uint64_t tokens;     /* positions that one input has */
-    uint64_t parameters; /* elements of its weights */
-    struct shape_list stages;  /* blocks of each */
-    struct shape_list widths;  /* channels of each */
+    uint64_t positions;            /* rows of a table of learned positions */
+    uint64_t types;                /* rows of a table of token types */
+    uint64_t image;                /* pixels of an edge, or of a spectrogram's */
+    uint64_t patch;                /* pixels of a patch's edge */
+    uint64_t channels;             /* of an image */
+    uint64_t stem;                 /* channels behind the first convolution of a pyramid */
+    uint64_t mels;                 /* bands of a spectrogram */
+    uint64_t window;               /* of local attention, in patches */
+    uint64_t frames;               /* of a clip */
+    uint64_t queries;              /* learned ones */
+    uint64_t prompts;              /* layers that refine texts by what is seen */
+    uint64_t kernel;               /* taps of the convolution that gives positions */
+    uint64_t groups;               /* of that convolution */
+    uint64_t tokens;               /* positions that one input has */
+    uint64_t parameters;           /* elements of its weights */
+    struct shape_list stages;      /* blocks of each */
+    struct shape_list widths;      /* channels of each */
     struct shape_list stage_heads; /* heads of each */
-    struct shape_list kernels; /* taps of each convolution */
+    struct shape_list kernels;     /* taps of each convolution */
     bool used;
 };
 

@@ -63,22 +63,38 @@ static const struct {
     const char *word;
     uint32_t part;
 } owners[] = {
-    {"vision_model", PART_VISION},          {"vision_tower", PART_VISION},
-    {"visual", PART_VISION},                {"visual_projection", PART_VISION},
-    {"backbone", PART_VISION},              {"input_projection", PART_VISION},
-    {"v", PART_VISION},                     {"vit", PART_VISION},
-    {"audio_model", PART_AUDIO},            {"audio_tower", PART_AUDIO},
-    {"audio_projection", PART_AUDIO},       {"a", PART_AUDIO},
-    {"text_model", PART_TEXT},              {"text_projection", PART_TEXT},
-    {"text_encoder", PART_TEXT},            {"text_decoder", PART_DECODER},
-    {"language_model", PART_LANGUAGE},      {"multi_modal_projector", PART_PROJECTOR},
-    {"image_newline", PART_PROJECTOR},      {"qformer", PART_PROJECTOR},
-    {"query_tokens", PART_PROJECTOR},       {"language_projection", PART_PROJECTOR},
-    {"mm", PART_PROJECTOR},                 {"mit", PART_PROJECTOR},
-    {"prompts_generator", PART_PROJECTOR},  {"prompts_visual_projection", PART_PROJECTOR},
-    {"prompts_visual_layernorm", PART_PROJECTOR}, {"logit_scale", PART_PROJECTOR},
-    {"encoder", BY_ENCODER},                {"enc", BY_ENCODER},
-    {"decoder", BY_DECODER},                {"dec", BY_DECODER},
+    {"vision_model", PART_VISION},
+    {"vision_tower", PART_VISION},
+    {"visual", PART_VISION},
+    {"visual_projection", PART_VISION},
+    {"backbone", PART_VISION},
+    {"input_projection", PART_VISION},
+    {"v", PART_VISION},
+    {"vit", PART_VISION},
+    {"audio_model", PART_AUDIO},
+    {"audio_tower", PART_AUDIO},
+    {"audio_projection", PART_AUDIO},
+    {"a", PART_AUDIO},
+    {"text_model", PART_TEXT},
+    {"text_projection", PART_TEXT},
+    {"text_encoder", PART_TEXT},
+    {"text_decoder", PART_DECODER},
+    {"language_model", PART_LANGUAGE},
+    {"multi_modal_projector", PART_PROJECTOR},
+    {"image_newline", PART_PROJECTOR},
+    {"qformer", PART_PROJECTOR},
+    {"query_tokens", PART_PROJECTOR},
+    {"language_projection", PART_PROJECTOR},
+    {"mm", PART_PROJECTOR},
+    {"mit", PART_PROJECTOR},
+    {"prompts_generator", PART_PROJECTOR},
+    {"prompts_visual_projection", PART_PROJECTOR},
+    {"prompts_visual_layernorm", PART_PROJECTOR},
+    {"logit_scale", PART_PROJECTOR},
+    {"encoder", BY_ENCODER},
+    {"enc", BY_ENCODER},
+    {"decoder", BY_DECODER},
+    {"dec", BY_DECODER},
     {"lm_head", BY_DECODER},
 };
 
@@ -255,9 +271,18 @@ static const char *matrix_role(const struct words *words, uint32_t last)
 
 static bool is_table(const struct words *words, uint32_t last)
 {
-    static const char *const tables[] = {"wte",          "wpe",       "shared",        "cls_token",
-                                         "query_tokens", "token_embd", "image_newline", "relative_attention_bias",
-                                         "distillation_token", "relative_position_bias_table", "mask_token", NULL};
+    static const char *const tables[] = {"wte",
+                                         "wpe",
+                                         "shared",
+                                         "cls_token",
+                                         "query_tokens",
+                                         "token_embd",
+                                         "image_newline",
+                                         "relative_attention_bias",
+                                         "distillation_token",
+                                         "relative_position_bias_table",
+                                         "mask_token",
+                                         NULL};
 
     return is_one_of(words->text[last], tables) || strstr(words->text[last], "embed") != NULL ||
            strstr(words->text[last], "embd") != NULL || strstr(words->text[last], "attn_rel_b") != NULL;
@@ -271,8 +296,8 @@ static bool is_norm(const char *word)
 
 static const char *role_of(const struct words *words, uint32_t rank)
 {
-    static const char *const ends[] = {"weight", "bias", "weight_v", "weight_g", "running_mean", "running_var",
-                                       "scales", "qweight", "qzeros", NULL};
+    static const char *const ends[] = {"weight",      "bias",   "weight_v", "weight_g", "running_mean",
+                                       "running_var", "scales", "qweight",  "qzeros",   NULL};
     uint32_t last = words->count - 1;
     bool is_bias = strcmp(words->text[last], "bias") == 0;
     const char *role;
@@ -297,8 +322,8 @@ static const char *role_of(const struct words *words, uint32_t rank)
 
 static bool is_token_table(const struct words *words)
 {
-    static const char *const names[] = {"embed_tokens", "word_embeddings", "token_embedding", "wte",
-                                        "shared",       "token_embd",      NULL};
+    static const char *const names[] = {
+        "embed_tokens", "word_embeddings", "token_embedding", "wte", "shared", "token_embd", NULL};
 
     for (uint32_t i = 0; i < words->count; i++)
         if (is_one_of(words->text[i], names))
@@ -308,8 +333,8 @@ static bool is_token_table(const struct words *words)
 
 static bool is_position_table(const struct words *words)
 {
-    static const char *const names[] = {"position_embeddings", "position_embedding", "embed_positions", "wpe",
-                                        "position_embd", NULL};
+    static const char *const names[] = {
+        "position_embeddings", "position_embedding", "embed_positions", "wpe", "position_embd", NULL};
 
     for (uint32_t i = 0; i < words->count; i++)
         if (is_one_of(words->text[i], names))

@@ -44,9 +44,9 @@ void recipe_matrix(struct recipe *recipe, const char *name, const char *role, ui
         return;
     snprintf(whole, sizeof whole, "%s%s", recipe->prefix, name);
     if (rows == 0 || columns == 0 || rows > MOST_ROWS || columns > MOST_ROWS)
-        recipe->code = accel_error_set(recipe->error, ACCEL_E_CORRUPT,
-                                       "%s: its facts give %s %llu rows and %llu columns", recipe->d->origin, whole,
-                                       (unsigned long long)rows, (unsigned long long)columns);
+        recipe->code =
+            accel_error_set(recipe->error, ACCEL_E_CORRUPT, "%s: its facts give %s %llu rows and %llu columns",
+                            recipe->d->origin, whole, (unsigned long long)rows, (unsigned long long)columns);
     else
         recipe->code = describe_weight(recipe->d, &weight, recipe->error);
 }
@@ -99,14 +99,30 @@ static const struct {
     const char *family;
     void (*make)(struct recipe *recipe);
 } recipes[] = {
-    {"llama", recipe_make_llama},       {"mistral", recipe_make_llama},   {"qwen2", recipe_make_llama},
-    {"gemma", recipe_make_llama},       {"phi", recipe_make_phi},         {"falcon", recipe_make_falcon},
-    {"gpt2", recipe_make_gpt2},         {"opt", recipe_make_opt},         {"bert", recipe_make_bert},
-    {"roberta", recipe_make_bert},      {"t5", recipe_make_t5},           {"vit", recipe_make_vit},
-    {"resnet", recipe_make_resnet},     {"convnext", recipe_make_convnext}, {"detr", recipe_make_detr},
-    {"whisper", recipe_make_whisper},   {"wav2vec2", recipe_make_wav2vec2}, {"clip", recipe_make_clip},
-    {"xclip", recipe_make_xclip},       {"blip", recipe_make_blip},       {"blip-2", recipe_make_blip2},
-    {"llava", recipe_make_llava},       {"llava_next", recipe_make_llava}, {"clap", recipe_make_clap},
+    {"llama", recipe_make_llama},
+    {"mistral", recipe_make_llama},
+    {"qwen2", recipe_make_llama},
+    {"gemma", recipe_make_llama},
+    {"phi", recipe_make_phi},
+    {"falcon", recipe_make_falcon},
+    {"gpt2", recipe_make_gpt2},
+    {"opt", recipe_make_opt},
+    {"bert", recipe_make_bert},
+    {"roberta", recipe_make_bert},
+    {"t5", recipe_make_t5},
+    {"vit", recipe_make_vit},
+    {"resnet", recipe_make_resnet},
+    {"convnext", recipe_make_convnext},
+    {"detr", recipe_make_detr},
+    {"whisper", recipe_make_whisper},
+    {"wav2vec2", recipe_make_wav2vec2},
+    {"clip", recipe_make_clip},
+    {"xclip", recipe_make_xclip},
+    {"blip", recipe_make_blip},
+    {"blip-2", recipe_make_blip2},
+    {"llava", recipe_make_llava},
+    {"llava_next", recipe_make_llava},
+    {"clap", recipe_make_clap},
 };
 
 /* Layers are a loop here; one of an absurd number would fill memory before a sum could tell. */

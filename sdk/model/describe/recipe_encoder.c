@@ -59,8 +59,8 @@ void recipe_make_bert(struct recipe *recipe)
 
 static void t5_stack(struct recipe *recipe, enum part part, const char *name)
 {
-    static const char *const self[4] = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k",
-                                        "layer.0.SelfAttention.v", "layer.0.SelfAttention.o"};
+    static const char *const self[4] = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k", "layer.0.SelfAttention.v",
+                                        "layer.0.SelfAttention.o"};
     static const char *const crossed[4] = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
                                            "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o"};
     const struct shape *s = &recipe->shapes[part];

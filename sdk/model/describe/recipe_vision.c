@@ -131,8 +131,8 @@ static void need_pyramid(struct recipe *recipe, const struct shape *s)
     recipe_need(recipe, PART_VISION, "stages", s->stages.count);
     recipe_need(recipe, PART_VISION, "widths", s->widths.count);
     if (s->stages.count != s->widths.count && recipe->code == ACCEL_OK)
-        recipe->code = accel_error_set(recipe->error, ACCEL_E_CORRUPT, "%s: vision.stages and vision.widths differ in length",
-                                       recipe->d->origin);
+        recipe->code = accel_error_set(recipe->error, ACCEL_E_CORRUPT,
+                                       "%s: vision.stages and vision.widths differ in length", recipe->d->origin);
 }
 
 /* Blocks of three convolutions, the middle one a fourth as wide. */

@@ -121,12 +121,12 @@ int32_t describe_fact(struct accel_model_description *d, const char *key, const 
 
 /* ---- from facts ---- */
 
-/* A number, which may have its unit behind it. */
+/* A number of one to eighteen digits, which may have its unit behind it. */
 static bool parse(const char *text, uint64_t *out_number, const char **out_end)
 {
     char *end;
 
-    if (*text < '0' || *text > '9' || strlen(text) > 24)
+    if (strspn(text, "0123456789") - 1 >= 18)
         return false;
     *out_number = strtoull(text, &end, 10);
     *out_end = strncmp(end, "tok", 3) == 0 ? end + 3 : end;
@@ -200,8 +200,8 @@ int32_t describe_read_facts(struct accel_model_description *d, struct accel_erro
 
     d->traits.tied = tied != NULL && strcmp(tied, "true") == 0;
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
-        code = read_number(d, model_numbers[i].name,
-                           (uint64_t *)(void *)((char *)&d->traits + model_numbers[i].offset), error);
+        code = read_number(d, model_numbers[i].name, (uint64_t *)(void *)((char *)&d->traits + model_numbers[i].offset),
+                           error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = read_shape(d, part, error);
     return code;
@@ -322,7 +322,8 @@ int32_t describe_write_facts(struct accel_model_description *d, struct accel_err
 
         code = write_number(d, "model", model_numbers[i].name + strlen("model."), *number, error);
     }
-    if (code == ACCEL_OK && d->traits.main != PART_NONE && d->shapes[d->traits.main].vocabulary != 0)
+    if (code == ACCEL_OK && (d->traits.main == PART_LANGUAGE || d->traits.main == PART_DECODER) &&
+        d->shapes[d->traits.main].vocabulary != 0)
         code = describe_fact(d, "model.tied", d->traits.tied ? "true" : "false", d->origin, error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = d->shapes[part].used ? write_shape(d, part, error) : ACCEL_OK;

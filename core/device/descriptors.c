@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors of models, read from the folder of the context's profiles. */
+#include "config.h"
+
+#include <accel/profile.h>
+#include <stdlib.h>
+
+#include "core/device/context.h"
+#include "core/profile/profile.h"
+
+int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
+                               accel_model_fact_function function, void *data, struct accel_error *error)
+{
+    char *folder = NULL;
+    int32_t code = accel_context_profile_folder(context, &folder, error);
+    if (code == ACCEL_OK)
+        code = accel_profile_models_read(folder, name, function, data, error);
+    free(folder);
+    return code;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A description from the outside: a path where there is one, else a name. */
+#include <accel/profile.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sdk/model/describe/internal.h"
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0;
+}
+
+/* Something that can only be meant as a path. */
+static bool looks_like_path(const char *text)
+{
+    static const char *const ends[] = {".gguf", ".safetensors", ".json"};
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (length > strlen(ends[i]) && strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return strchr(text, '/') != NULL;
+}
+
+static int32_t from_file(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+{
+    struct accel_model_open_options options = {.size = sizeof options, .flags = ACCEL_MODEL_OPEN_READ};
+    struct accel_model_file *file = NULL;
+    int32_t code = accel_model_file_open(d->path, &options, &file, error);
+
+    d->is_file = 1;
+    d->origin = d->path;
+    if (code == ACCEL_OK)
+        code = describe_file(d, file, error);
+    accel_model_file_close(file);
+    describe_complete(d);
+    if (code == ACCEL_OK && context != NULL)
+        code = describe_fit(d, context, error);
+    return code;
+}
+
+static int32_t from_name(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+{
+    int32_t code;
+
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no such file", d->path);
+    code = describe_named(d, context, d->path, error);
+    describe_complete(d);
+    return code == ACCEL_OK ? describe_recipe(d, error) : code;
+}
+
+int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
+                             struct accel_model_description **out_description, struct accel_error *error)
+{
+    struct accel_model_description *d;
+    int32_t code;
+
+    *out_description = NULL;
+    if (path_or_name == NULL || *path_or_name == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
+    d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
+    d->path = model_pool_text(&d->pool, path_or_name, strlen(path_or_name));
+    if (d->path == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
+    else if (is_there(d->path) || looks_like_path(d->path))
+        code = from_file(d, context, error);
+    else
+        code = from_name(d, context, error);
+    if (code == ACCEL_OK)
+        describe_complete(d);
+    if (code == ACCEL_OK)
+        code = describe_finish(d, error);
+    if (code == ACCEL_OK)
+        code = describe_write_facts(d, error);
+    if (code != ACCEL_OK) {
+        accel_model_description_free(d);
+        return code;
+    }
+    *out_description = d;
+    return ACCEL_OK;
+}
+
+void accel_model_description_free(struct accel_model_description *description)
+{
+    if (description == NULL)
+        return;
+    model_pool_free(&description->pool);
+    free(description);
+}
+
+const char *accel_model_description_path(const struct accel_model_description *description)
+{
+    return description->path;
+}
+
+uint32_t accel_model_description_is_file(const struct accel_model_description *description)
+{
+    return description->is_file;
+}
+
+const struct accel_given *accel_model_description_facts(const struct accel_model_description *description,
+                                                        uint32_t *out_count)
+{
+    *out_count = description->fact_count;
+    return description->facts;
+}
+
+const char *accel_model_description_fact(const struct accel_model_description *description, const char *key)
+{
+    return describe_find_fact(description, key);
+}
+
+const struct accel_sketch *accel_model_description_sketch(const struct accel_model_description *description)
+{
+    return &description->sketch;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors: facts of a named model, and the one among all that a file agrees with. */
+#include <accel/profile.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/describe/internal.h"
+
+enum { NAME_BYTES = 64 };
+
+/* ---- by name ---- */
+
+struct stated {
+    struct accel_model_description *d;
+    struct accel_error *error;
+};
+
+static int32_t take(void *data, const struct accel_model_fact *fact)
+{
+    struct stated *stated = data;
+
+    if (stated->d->origin == NULL) {
+        size_t length = strcspn(fact->place, "\n");
+
+        stated->d->origin = model_pool_text(&stated->d->pool, fact->place, length);
+        if (stated->d->origin == NULL)
+            return model_no_memory(stated->error, stated->d->path, length);
+    }
+    return describe_fact(stated->d, fact->key, fact->value, fact->place, stated->error);
+}
+
+/* The file alone, without the line of its first fact. */
+static void cut_line(struct accel_model_description *d)
+{
+    char *copy = model_pool_text(&d->pool, d->origin, strlen(d->origin)), *colon;
+
+    if (copy == NULL)
+        return;
+    colon = strrchr(copy, ':');
+    if (colon != NULL)
+        *colon = 0;
+    d->origin = copy;
+}
+
+static int32_t set_family(struct accel_model_description *d, struct accel_error *error)
+{
+    const char *family = describe_find_fact(d, "model.family"), *kind = describe_find_fact(d, "model.kind");
+
+    if (family == NULL)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: the fact model.family is missing", d->origin);
+    d->family = family_find(family);
+    if (d->family == NULL)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: the family \"%.60s\" is not known", d->origin, family);
+    d->traits.family = family;
+    d->traits.kind = kind == NULL ? d->family->kind : kind;
+    d->traits.main = d->family->main;
+    return ACCEL_OK;
+}
+
+int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
+                       struct accel_error *error)
+{
+    struct stated stated = {d, error};
+    struct accel_error why = {0};
+    int32_t code = describe_fact(d, "model.name", name, name, error);
+
+    if (code == ACCEL_OK)
+        code = accel_model_facts_read(context, name, take, &stated, &why);
+    if (code == ACCEL_E_NOT_FOUND) {
+        accel_error_set(error, code, "\"%.200s\" is neither a file nor a model that the profiles describe", name);
+        accel_error_remedy(error, "%s", why.remedy);
+        return code;
+    }
+    if (code != ACCEL_OK) {
+        accel_error_set(error, code, "%s", why.text);
+        accel_error_remedy(error, "%s", why.remedy);
+        return code;
+    }
+    if (d->origin == NULL)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "models/%s.yaml states no facts", name);
+    cut_line(d);
+    code = set_family(d, error);
+    return code == ACCEL_OK ? describe_read_facts(d, error) : code;
+}
+
+/* ---- by agreement ---- */
+
+/* One descriptor while the facts of all pass by, one file after the other. */
+struct candidate {
+    struct accel_model_description *file;
+    struct accel_model_description *facts; /* of the descriptor that passes; freed and begun anew for each */
+    struct accel_error *error;
+    char name[NAME_BYTES];
+    char best[NAME_BYTES];
+    uint64_t score; /* how many shapes of the best agree; 0: none does */
+};
+
+static bool same_family(const char *file, const char *descriptor)
+{
+    /* GGUF calls all that is built like it so. */
+    static const char *const built_alike[] = {"llama", "mistral"};
+    bool a = false, b = false;
+
+    if (strcmp(file, descriptor) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof built_alike / sizeof built_alike[0]; i++) {
+        a = a || strcmp(file, built_alike[i]) == 0;
+        b = b || strcmp(descriptor, built_alike[i]) == 0;
+    }
+    return a && b;
+}
+
+/* Counts members that both know and that agree; false where one does not. */
+static bool agrees(uint64_t a, uint64_t b, uint64_t *score)
+{
+    if (a == 0 || b == 0)
+        return true;
+    *score += a == b;
+    return a == b;
+}
+
+static bool shapes_agree(const struct shape *a, const struct shape *b, uint64_t *score)
+{
+    return agrees(a->layers, b->layers, score) && agrees(a->hidden, b->hidden, score) &&
+           agrees(a->ffn, b->ffn, score) && agrees(a->heads, b->heads, score) &&
+           agrees(a->kv_heads, b->kv_heads, score) && agrees(a->head_size, b->head_size, score) &&
+           agrees(a->vocabulary, b->vocabulary, score) && agrees(a->patch, b->patch, score) &&
+           agrees(a->positions, b->positions, score) && agrees(a->mels, b->mels, score);
+}
+
+static bool lists_agree(const struct shape_list *a, const struct shape_list *b)
+{
+    return a->count == 0 || b->count == 0 ||
+           (a->count == b->count && memcmp(a->items, b->items, a->count * sizeof a->items[0]) == 0);
+}
+
+static void weigh(struct candidate *candidate)
+{
+    struct accel_model_description *d = candidate->facts;
+    struct accel_error ignored = {0};
+    uint64_t score = 1;
+    bool fits;
+
+    if (candidate->name[0] == 0 || set_family(d, &ignored) != ACCEL_OK ||
+        describe_read_facts(d, &ignored) != ACCEL_OK || !same_family(candidate->file->traits.family, d->traits.family))
+        return;
+    describe_complete(d);
+    fits = agrees(candidate->file->traits.classes, d->traits.classes, &score) &&
+           agrees(candidate->file->traits.context, d->traits.context, &score);
+    for (uint32_t part = 0; part < PARTS && fits; part++) {
+        const struct shape *a = &candidate->file->shapes[part], *b = &d->shapes[part];
+
+        if (a->used && b->used)
+            fits = shapes_agree(a, b, &score) && lists_agree(&a->stages, &b->stages) &&
+                   lists_agree(&a->widths, &b->widths);
+        else
+            fits = !b->used || part == PART_PROJECTOR;
+    }
+    if (fits && score > candidate->score) {
+        candidate->score = score;
+        memcpy(candidate->best, candidate->name, sizeof candidate->best);
+    }
+}
+
+static void begin(struct candidate *candidate, const char *name)
+{
+    model_pool_free(&candidate->facts->pool);
+    memset(candidate->facts, 0, sizeof *candidate->facts);
+    candidate->facts->path = candidate->file->path;
+    candidate->facts->origin = "descriptor";
+    snprintf(candidate->name, sizeof candidate->name, "%s", name);
+}
+
+static int32_t pass(void *data, const struct accel_model_fact *fact)
+{
+    struct candidate *candidate = data;
+
+    if (strcmp(candidate->name, fact->model) != 0) {
+        weigh(candidate);
+        begin(candidate, fact->model);
+    }
+    return describe_fact(candidate->facts, fact->key, fact->value, fact->place, candidate->error);
+}
+
+/* Facts that the file leaves open are the descriptor's, with its places. */
+static int32_t borrow(struct accel_model_description *d, struct accel_context *context, const char *name,
+                      struct accel_error *error)
+{
+    struct accel_model_description *other = calloc(1, sizeof *other);
+    struct accel_error why = {0};
+    int32_t code;
+
+    if (other == NULL)
+        return model_no_memory(error, d->path, sizeof *other);
+    other->path = d->path;
+    code = describe_named(other, context, name, &why);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++) {
+        struct shape *mine = &d->shapes[part], *theirs = &other->shapes[part];
+
+        if (!mine->used)
+            continue;
+        mine->heads = mine->heads == 0 ? theirs->heads : mine->heads;
+        mine->kv_heads = mine->kv_heads == 0 ? theirs->kv_heads : mine->kv_heads;
+        mine->head_size = mine->head_size == 0 ? theirs->head_size : mine->head_size;
+        mine->tokens = mine->tokens == 0 ? theirs->tokens : mine->tokens;
+    }
+    if (code == ACCEL_OK && d->traits.context == 0)
+        d->traits.context = other->traits.context;
+    if (code == ACCEL_OK && describe_find_fact(other, "model.source") != NULL)
+        code = describe_fact(d, "model.source", describe_find_fact(other, "model.source"), other->origin, error);
+    if (code == ACCEL_OK)
+        code = describe_fact(d, "model.name", name, other->origin, error);
+    else
+        accel_error_set(error, code, "%s", why.text);
+    model_pool_free(&other->pool);
+    free(other);
+    return code;
+}
+
+int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+{
+    struct candidate candidate = {.file = d, .error = error};
+    struct accel_error why = {0};
+    int32_t code;
+
+    if (d->traits.family == NULL)
+        return ACCEL_OK;
+    candidate.facts = calloc(1, sizeof *candidate.facts);
+    if (candidate.facts == NULL)
+        return model_no_memory(error, d->path, sizeof *candidate.facts);
+    /* Without profiles there is nothing that could fit. */
+    code = accel_model_facts_read(context, NULL, pass, &candidate, &why);
+    if (code == ACCEL_OK)
+        weigh(&candidate);
+    model_pool_free(&candidate.facts->pool);
+    free(candidate.facts);
+    if (code == ACCEL_E_MEMORY)
+        return accel_error_set(error, code, "%s: no memory to compare it with descriptors", d->path);
+    return code == ACCEL_OK && candidate.score > 1 ? borrow(d, context, candidate.best, error) : ACCEL_OK;
+}
