@@ -146,6 +146,7 @@ static void forget(struct accel_context *context)
     accel_plugins_free(context->plugins);
     context->plugins = NULL;
     accel_rank_end(context);
+    accel_context_profiles_forget(context);
     if (context->topology != NULL) {
         accel_plugins_lock();
         accel_topology_free(context->topology);

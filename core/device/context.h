@@ -22,6 +22,7 @@
 #include "core/profile/profile.h"
 
 struct accel_plugins;
+struct accel_profile_list;
 struct accel_topology;
 
 /** Stands for a driver that came from no plugin file. */
@@ -64,16 +65,17 @@ struct accel_context {
     atomic_uint children; /**< objects of accel/run.h, plans and the like that are alive */
 
     struct accel_arena records;
-    struct accel_topology *topology;  /**< NULL before discover */
-    struct accel_plugins *plugins;    /**< NULL before discover, or where plugins were not wanted */
-    struct accel_profile *profile;    /**< NULL where no profile could be read */
-    struct accel_error profile_error; /**< why there is none */
-    struct accel_rows facts;          /**< struct accel_fact */
-    struct accel_rows hardware;       /**< struct accel_hardware */
-    struct accel_rows attached;       /**< struct accel_attached */
-    struct accel_rows devices;        /**< struct accel_listed, best first */
-    struct accel_rows verdicts;       /**< struct accel_verdict of drivers */
-    struct accel_rows own_verdicts;   /**< struct accel_verdict of the core */
+    struct accel_topology *topology;     /**< NULL before discover */
+    struct accel_plugins *plugins;       /**< NULL before discover, or where plugins were not wanted */
+    struct accel_profile *profile;       /**< NULL where no profile could be read */
+    struct accel_error profile_error;    /**< why there is none */
+    struct accel_profile_list *profiles; /**< NULL before accel_profile_load */
+    struct accel_rows facts;             /**< struct accel_fact */
+    struct accel_rows hardware;          /**< struct accel_hardware */
+    struct accel_rows attached;          /**< struct accel_attached */
+    struct accel_rows devices;           /**< struct accel_listed, best first */
+    struct accel_rows verdicts;          /**< struct accel_verdict of drivers */
+    struct accel_rows own_verdicts;      /**< struct accel_verdict of the core */
 };
 
 /** The machine, or NULL before discover. */
@@ -113,6 +115,9 @@ int32_t accel_context_attach_driver(struct accel_context *context, const struct 
  *  alone. */
 int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error);
 void accel_rank_end(struct accel_context *context);
+
+/** Frees the list of accel_profile_load. */
+void accel_context_profiles_forget(struct accel_context *context);
 
 /** Facts of a device, as profiles ask for them. Strings belong to the device and to this struct. */
 struct accel_device_pairs {

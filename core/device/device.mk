@@ -15,6 +15,7 @@ libaccel_core_la_SOURCES += \
 	%D%/module.c \
 	%D%/module_claim.c \
 	%D%/object.c %D%/object.h \
+	%D%/profiles.c \
 	%D%/queue.c \
 	%D%/queue_device.c \
 	%D%/rank.c \

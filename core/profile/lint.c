@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of one file: errors of the language, and what is allowed and hardly meant. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/profile/environment.h"
+#include "core/profile/language.h"
+#include "core/profile/list.h"
+
+/* Statements that are compared with each other; larger files are not for people. */
+#define MOST_COMPARED 2000u
+
+/** What one check carries along. */
+struct lint {
+    const struct accel_profile_list *list;
+    const struct accel_profile_file *file;
+    accel_profile_finding finding;
+    void *data;
+};
+
+static void ACCEL_PRINTF(3, 4) warn(const struct lint *lint, const char *place, const char *format, ...)
+{
+    char text[500];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    lint->finding(lint->data, ACCEL_LOG_WARN, place, text);
+}
+
+/* What a file inherits is checked where it stands. */
+static bool is_own(const struct lint *lint, const char *place)
+{
+    size_t length = strlen(lint->file->path);
+    return strncmp(place, lint->file->path, length) == 0 && place[length] == ':';
+}
+
+/* ---- conditions ---- */
+
+/* Whether a fact that names a file names one that is there. Without a list nobody can tell. */
+static bool names_file(const struct lint *lint, uint32_t layer, const char *name)
+{
+    bool any = false;
+    for (uint32_t i = 0; lint->list && i < lint->list->count; i++) {
+        if (lint->list->files[i].layer != layer)
+            continue;
+        any = true;
+        if (strcmp(lint->list->files[i].name, name) == 0)
+            return true;
+    }
+    return !any;
+}
+
+static bool is_possible(const struct lint *lint, const char *fact, const char *word)
+{
+    static const struct {
+        const char *fact;
+        uint32_t layer;
+    } files[] = {{"platform", ACCEL_PROFILE_PLATFORM},
+                 {"driver.name", ACCEL_PROFILE_PLATFORM},
+                 {"client.name", ACCEL_PROFILE_CLIENT},
+                 {"device.profile", ACCEL_PROFILE_DEVICE}};
+    const char *words = accel_known_fact_words(fact);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (strcmp(files[i].fact, fact) == 0)
+            return names_file(lint, files[i].layer, word);
+    return words == NULL || accel_word_is_among(words, word);
+}
+
+static void check_words(const struct lint *lint, const struct accel_condition *c)
+{
+    bool equals = c->comparison == ACCEL_COMPARE_EQUAL || c->comparison == ACCEL_COMPARE_IN;
+    uint32_t possible = 0;
+    if (!equals && c->comparison != ACCEL_COMPARE_UNEQUAL && c->comparison != ACCEL_COMPARE_NOT_IN)
+        return;
+    for (uint32_t i = 0; i < c->literal_count; i++)
+        if (is_possible(lint, c->fact->name, c->literals[i].text))
+            possible++;
+        else
+            warn(lint, c->place, "%s is never \"%.60s\"", c->fact->name, c->literals[i].text);
+    if (possible == 0)
+        warn(lint, c->place, "\"%.200s\" %s holds", c->text, equals ? "never" : "always");
+}
+
+/* A list that wants one fact to be two things. */
+static void check_contradiction(const struct lint *lint, const struct accel_condition *c)
+{
+    for (const struct accel_condition *other = c->next; other; other = other->next)
+        if (other->fact == c->fact && c->comparison == ACCEL_COMPARE_EQUAL &&
+            other->comparison == ACCEL_COMPARE_EQUAL && strcmp(c->literals[0].text, other->literals[0].text) != 0)
+            warn(lint, other->place, "never holds: %s cannot be \"%.60s\" and \"%.60s\" at once", c->fact->name,
+                 c->literals[0].text, other->literals[0].text);
+}
+
+static void check_conditions(const struct lint *lint, const struct accel_condition *conditions)
+{
+    for (const struct accel_condition *c = conditions; c; c = c->next) {
+        check_words(lint, c);
+        check_contradiction(lint, c);
+    }
+}
+
+/* ---- statements ---- */
+
+static bool same_conditions(const struct accel_condition *a, const struct accel_condition *b)
+{
+    while (a && b && strcmp(a->text, b->text) == 0) {
+        a = a->next;
+        b = b->next;
+    }
+    return a == NULL && b == NULL;
+}
+
+static void check_hidden(const struct lint *lint, const struct accel_statement *s)
+{
+    for (const struct accel_statement *later = s->next; later; later = later->next)
+        if (is_own(lint, later->place) && strcmp(later->key->name, s->key->name) == 0 &&
+            same_conditions(later->conditions, s->conditions)) {
+            const char *line = strrchr(later->place, ':');
+            warn(lint, s->place, "%s is set again under the same conditions in line %s", s->key->name, line + 1);
+            return;
+        }
+}
+
+static void check_statements(const struct lint *lint)
+{
+    const struct accel_condition *last = NULL;
+    uint32_t count = 0;
+    for (const struct accel_statement *s = lint->file->first; s; s = s->next)
+        count++;
+    for (const struct accel_statement *s = lint->file->first; s; s = s->next) {
+        if (!is_own(lint, s->place))
+            continue;
+        if (*s->because == 0)
+            warn(lint, s->place, "%s has no reason: write it as %s: {value: ..., because: ...}", s->key->name,
+                 s->key->name);
+        if (s->conditions != last)
+            check_conditions(lint, s->conditions);
+        last = s->conditions;
+        if (count <= MOST_COMPARED)
+            check_hidden(lint, s);
+    }
+}
+
+/* ---- one file ---- */
+
+/* The folder of a path, and its name without ".yaml"; NULL without memory. */
+static bool split(const char *path, char **out_folder, char **out_name)
+{
+    const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
+    size_t length = strlen(leaf);
+    *out_folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    *out_name = strndup(leaf, length > 5 && strcmp(leaf + length - 5, ".yaml") == 0 ? length - 5 : length);
+    return *out_folder && *out_name;
+}
+
+/* Which layer a file is for is told by where it lies. The root is cut from `folder`. */
+static uint32_t layer_of(char *folder, const char *name)
+{
+    char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
+    if (strcmp(name, "accel") == 0)
+        return ACCEL_PROFILE_FOLDER;
+    for (uint32_t layer = ACCEL_PROFILE_CLIENT; layer <= ACCEL_PROFILE_MODEL; layer++)
+        if (strcmp(last, accel_profile_layer_folder(layer)) == 0) {
+            /* "devices/t4.yaml" lies in the root ".". */
+            strcpy(last, last == folder ? "" : ".");
+            return layer;
+        }
+    return strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : ACCEL_PROFILE_PLATFORM;
+}
+
+/* The first key that says what a file is: "accel-profile", "accel-environment", or NULL. */
+static const char *first_key(const char *text, size_t *out_length)
+{
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strncmp(line, "accel-", 6) == 0) {
+            *out_length = strcspn(line, ": \r\n");
+            return line;
+        }
+    return NULL;
+}
+
+static int32_t check_table(const char *path, const char *data, size_t bytes, struct accel_error *out_why)
+{
+    struct accel_aliases aliases;
+    int32_t code = accel_aliases_parse(&aliases, path, data, bytes, out_why);
+    accel_aliases_free(&aliases);
+    return code;
+}
+
+static int32_t check_profile(struct lint *lint, const char *path, const char *data, size_t bytes,
+                             struct accel_error *out_why)
+{
+    struct accel_profile_file file = {0};
+    struct accel_profile_source source = {.path = path};
+    char *folder = NULL, *name = NULL;
+    int32_t code = ACCEL_E_MEMORY;
+    if (split(path, &folder, &name)) {
+        source.layer = layer_of(folder, name);
+        source.name = name;
+        /* A file of the site inherits from the profiles that are loaded. */
+        source.root = source.layer == ACCEL_PROFILE_FOLDER ? lint->list ? lint->list->root : NULL
+                      : *folder                            ? folder
+                                                           : ".";
+        code = accel_profile_file_parse(&file, &source, data, bytes, out_why);
+    }
+    lint->file = &file;
+    if (code == ACCEL_OK && lint->finding) {
+        check_conditions(lint, file.match);
+        check_statements(lint);
+    }
+    accel_profile_file_free(&file);
+    free(folder);
+    free(name);
+    return code;
+}
+
+static int32_t check_any(struct lint *lint, const char *path, const char *data, size_t bytes,
+                         struct accel_error *out_why)
+{
+    size_t length = 0;
+    const char *key = first_key(data, &length);
+    if (key && length == 17 && strncmp(key, "accel-environment", length) == 0)
+        return check_table(path, data, bytes, out_why);
+    if (key && (length != 13 || strncmp(key, "accel-profile", length) != 0))
+        return accel_error_set(out_why, ACCEL_E_UNSUPPORTED,
+                               "%.300s: \"%.*s\" is neither a profile nor a table of variables", path,
+                               (int)(length < 60 ? length : 60), key);
+    return check_profile(lint, path, data, bytes, out_why);
+}
+
+/* Tells an error as a finding; "FILE:LINE:COLUMN: " in front of the text becomes its place. */
+static void tell(const struct lint *lint, const char *path, const struct accel_error *why)
+{
+    size_t length = strlen(path), digits;
+    char place[400];
+    const char *text = why->text;
+    snprintf(place, sizeof(place), "%.390s", path);
+    if (strncmp(text, path, length) == 0 && text[length] == ':') {
+        digits = strspn(text + length, ":0123456789");
+        snprintf(place, sizeof(place), "%.*s", (int)(length + digits - (digits > 1)), text);
+        text += length + digits;
+        text += *text == ' ';
+    }
+    lint->finding(lint->data, ACCEL_LOG_ERROR, place, text);
+}
+
+int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
+                                void *data, struct accel_error *out_why, struct accel_error *error)
+{
+    struct lint lint = {list, NULL, finding, data};
+    char *text = NULL;
+    size_t bytes;
+    int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
+    if (code == ACCEL_OK)
+        code = check_any(&lint, path, text, bytes, out_why);
+    free(text);
+    if (code == ACCEL_E_MEMORY)
+        return accel_error_set(error, code, "no memory to check %.200s", path);
+    if (code != ACCEL_OK && finding)
+        tell(&lint, path, out_why);
+    return ACCEL_OK;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/profile/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/profile/environment.h"
+#include "core/profile/folder.h"
+#include "core/profile/language.h"
+#include "core/profile/site.h"
+
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of profiles");
+}
+
+static const char *copy(struct accel_profile_list *list, const char *text)
+{
+    return accel_arena_strdup(&list->arena, text);
+}
+
+static const char *keep(struct accel_profile_list *list, struct accel_strbuf *text)
+{
+    const char *kept = text->failed ? NULL : copy(list, accel_strbuf_get(text));
+    accel_strbuf_free(text);
+    return kept;
+}
+
+static const char *match_text(struct accel_profile_list *list, const struct accel_condition *conditions)
+{
+    struct accel_strbuf text;
+    accel_strbuf_init(&text, 0);
+    for (const struct accel_condition *c = conditions; c; c = c->next)
+        accel_strbuf_printf(&text, "%s%s", c == conditions ? "" : " and ", c->text);
+    return keep(list, &text);
+}
+
+static struct accel_profile_info *grow(struct accel_profile_list *list)
+{
+    if (list->count == list->room) {
+        uint32_t room = list->room ? list->room * 2 : 64;
+        struct accel_profile_info *files = accel_arena_array(&list->arena, room, sizeof(*files));
+        if (files == NULL)
+            return NULL;
+        if (list->count)
+            memcpy(files, list->files, list->count * sizeof(*files));
+        list->files = files;
+        list->room = room;
+    }
+    return &list->files[list->count];
+}
+
+static int32_t add(struct accel_profile_list *list, const struct accel_profile_file *file,
+                   const struct accel_error *failure, struct accel_error *error)
+{
+    struct accel_profile_info *info = grow(list);
+    if (info == NULL)
+        return no_memory(error);
+    *info = (struct accel_profile_info){
+        .size = sizeof(*info),
+        .layer = file->layer,
+        .code = failure->code,
+        .layer_name = accel_profile_layer_name(file->layer),
+        .name = copy(list, file->name),
+        .path = copy(list, file->path ? file->path : ""),
+        .about = copy(list, file->about),
+        .match = match_text(list, file->match),
+        .inherits = copy(list, file->inherits),
+        .text = copy(list, failure->text),
+        .remedy = copy(list, failure->remedy),
+    };
+    for (const struct accel_statement *s = file->first; s; s = s->next)
+        info->settings++;
+    for (const struct accel_fact_statement *s = file->facts; s; s = s->next)
+        info->facts++;
+    if (!info->name || !info->path || !info->about || !info->match || !info->inherits || !info->text || !info->remedy)
+        return no_memory(error);
+    list->count++;
+    return ACCEL_OK;
+}
+
+static int32_t add_named(struct accel_profile_list *list, uint32_t layer, const char *name, struct accel_error *error)
+{
+    struct accel_profile_file file;
+    struct accel_error failure = {0};
+    int32_t code = accel_profile_file_read(&file, list->root, layer, name, &failure);
+    code = code == ACCEL_E_MEMORY ? no_memory(error) : add(list, &file, &failure, error);
+    accel_profile_file_free(&file);
+    return code;
+}
+
+static int32_t add_layer(struct accel_profile_list *list, uint32_t layer, struct accel_error *error)
+{
+    struct accel_profile_names names;
+    int32_t code = accel_profile_names_read(list->root, layer, &names, error);
+    if (code != ACCEL_OK)
+        return code;
+    for (uint32_t i = 0; i < names.count && code == ACCEL_OK; i++)
+        code = add_named(list, layer, names.names[i], error);
+    accel_profile_names_free(&names);
+    return code;
+}
+
+static int32_t add_site(struct accel_profile_list *list, uint32_t layer, const char *below, struct accel_error *error)
+{
+    struct accel_profile_file file;
+    struct accel_error failure = {0};
+    char *path;
+    int32_t code;
+    if (!accel_profile_site_path(layer, below, &path))
+        return no_memory(error);
+    if (path == NULL)
+        return ACCEL_OK;
+    code = accel_profile_site_read(&file, list->root, layer, path, &failure);
+    free(path);
+    if (code == ACCEL_E_MEMORY)
+        code = no_memory(error);
+    else
+        code = file.is_absent ? ACCEL_OK : add(list, &file, &failure, error);
+    accel_profile_file_free(&file);
+    return code;
+}
+
+/* ---- variables ---- */
+
+/* "1=q4 0=auto"; a value that sets several settings is "1=kv.type.k:q4,kv.type.v:q4". */
+static const char *values_text(struct accel_profile_list *list, const struct accel_alias *alias)
+{
+    struct accel_strbuf text;
+    accel_strbuf_init(&text, 0);
+    for (const struct accel_alias_value *value = alias->values; value; value = value->next) {
+        accel_strbuf_printf(&text, "%s%s=", value == alias->values ? "" : " ", value->text);
+        for (const struct accel_alias_setting *s = value->settings; s; s = s->next)
+            accel_strbuf_printf(&text, "%s%s%s%s", s == value->settings ? "" : ",", alias->key ? "" : s->key->name,
+                                alias->key ? "" : ":", s->text);
+    }
+    return keep(list, &text);
+}
+
+static bool was_named(const struct accel_alias *alias, const struct accel_alias_value *until,
+                      const struct accel_alias_setting *setting)
+{
+    for (const struct accel_alias_value *value = alias->values; value; value = value->next) {
+        for (const struct accel_alias_setting *s = value->settings; s && s != setting; s = s->next)
+            if (s->key == setting->key)
+                return true;
+        if (value == until)
+            break;
+    }
+    return false;
+}
+
+static const char *keys_text(struct accel_profile_list *list, const struct accel_alias *alias)
+{
+    struct accel_strbuf text;
+    if (alias->key)
+        return copy(list, alias->key->name);
+    accel_strbuf_init(&text, 0);
+    for (const struct accel_alias_value *value = alias->values; value; value = value->next)
+        for (const struct accel_alias_setting *s = value->settings; s; s = s->next)
+            if (!was_named(alias, value, s))
+                accel_strbuf_printf(&text, "%s%s", text.length ? " " : "", s->key->name);
+    return keep(list, &text);
+}
+
+static int32_t fill_variables(struct accel_profile_list *list, const struct accel_aliases *aliases,
+                              struct accel_error *error)
+{
+    list->variables_path = copy(list, aliases->path);
+    list->variables = accel_arena_array(&list->arena, aliases->count, sizeof(*list->variables));
+    if (list->variables == NULL || list->variables_path == NULL)
+        return no_memory(error);
+    for (const struct accel_alias *alias = aliases->first; alias; alias = alias->next) {
+        struct accel_variable *out = &list->variables[list->variable_count];
+        *out = (struct accel_variable){.size = sizeof(*out),
+                                       .name = copy(list, alias->name),
+                                       .keys = keys_text(list, alias),
+                                       .values = values_text(list, alias),
+                                       .unit = copy(list, alias->unit),
+                                       .place = copy(list, alias->place),
+                                       .because = copy(list, alias->because)};
+        if (!out->name || !out->keys || !out->values || !out->unit || !out->place || !out->because)
+            return no_memory(error);
+        list->variable_count++;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t read_variables(struct accel_profile_list *list, struct accel_error *error)
+{
+    struct accel_aliases aliases;
+    struct accel_error why = {0};
+    int32_t code = accel_aliases_read(&aliases, list->root, &why);
+    if (code == ACCEL_E_MEMORY)
+        code = no_memory(error);
+    else if (code == ACCEL_OK && !aliases.is_absent)
+        code = fill_variables(list, &aliases, error);
+    else
+        /* A table that cannot be used has no names; the lint says what is wrong with it. */
+        code = aliases.is_absent || (list->variables_path = copy(list, aliases.path)) ? ACCEL_OK : no_memory(error);
+    accel_aliases_free(&aliases);
+    return code;
+}
+
+/* ---- the list ---- */
+
+int32_t accel_profile_list_read(struct accel_profile_list *list, const char *root, const char *below,
+                                struct accel_error *error)
+{
+    int32_t code;
+    *list = (struct accel_profile_list){0};
+    list->root = copy(list, root);
+    if (list->root == NULL)
+        return no_memory(error);
+    code = add_named(list, ACCEL_PROFILE_BASE, "base", error);
+    for (uint32_t layer = ACCEL_PROFILE_PLATFORM; layer <= ACCEL_PROFILE_MODEL && code == ACCEL_OK; layer++)
+        code = add_layer(list, layer, error);
+    for (uint32_t layer = ACCEL_PROFILE_SYSTEM; layer <= ACCEL_PROFILE_FOLDER && code == ACCEL_OK; layer++)
+        code = add_site(list, layer, below, error);
+    return code == ACCEL_OK ? read_variables(list, error) : code;
+}
+
+void accel_profile_list_free(struct accel_profile_list *list)
+{
+    accel_arena_free(&list->arena);
+    *list = (struct accel_profile_list){0};
+}
