@@ -6,10 +6,12 @@ dist_man_MANS += \
 	%D%/accelctl-claims.1 \
 	%D%/accelctl-devices.1 \
 	%D%/accelctl-matrix.1 \
+	%D%/accelctl-doctor.1 \
 	%D%/accelctl-plan.1 \
 	%D%/accelctl-plugins.1 \
 	%D%/accelctl-quantize.1 \
 	%D%/accelctl-run.1 \
+	%D%/accelctl-snapshot.1 \
 	%D%/accelctl-trace.1 \
 	%D%/accelctl-version.1
 dist_bashcompletion_DATA += %D%/completion/accelctl

@@ -55,3 +55,5 @@ dist_profilesmodels_DATA = \
 	%D%/models/whisper-small.yaml \
 	%D%/models/whisper-tiny.yaml \
 	%D%/models/xclip.yaml
+# What hardware needs of the system.
+dist_profiles_DATA += %D%/doctor.yaml

@@ -155,6 +155,9 @@ static void forget(struct accel_context *context)
     }
     context->facts.count = 0;
     context->hardware.count = 0;
+    context->recorded_plugins.count = 0;
+    context->snapshot = NULL;
+    context->recording = NULL;
     accel_arena_free(&context->records);
 }
 
@@ -186,6 +189,7 @@ int32_t accel_context_free(struct accel_context *context, struct accel_error *er
     accel_rows_free(&context->devices);
     accel_rows_free(&context->verdicts);
     accel_rows_free(&context->own_verdicts);
+    accel_rows_free(&context->recorded_plugins);
     release(context);
     return ACCEL_OK;
 }
@@ -234,15 +238,14 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
     int32_t code = check_alone(context, error);
     if (code != ACCEL_OK)
         return code;
-    if (context->options.host_path != NULL)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: this build replays no snapshot",
-                               context->options.host_path);
     forget(context);
     code = accel_rank_begin(context, error);
+    if (code == ACCEL_OK && context->options.host_path != NULL)
+        code = accel_replay_begin(context, error);
     if (code == ACCEL_OK)
         code = accel_machine_discover(context, error);
     if (code == ACCEL_OK)
-        code = find_plugins(context, error);
+        code = context->snapshot ? accel_replay_devices(context, error) : find_plugins(context, error);
     if (code == ACCEL_OK)
         code = accel_registry_finish(context, error);
     if (code != ACCEL_OK)
@@ -294,13 +297,13 @@ const struct accel_hardware *accel_hardware_get(const struct accel_context *cont
 
 uint32_t accel_plugin_count(const struct accel_context *context) ACCEL_NOEXCEPT
 {
-    return context->plugins == NULL ? 0 : accel_plugins_count(context->plugins);
+    return context->plugins == NULL ? context->recorded_plugins.count : accel_plugins_count(context->plugins);
 }
 
 const struct accel_plugin_info *accel_plugin_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
     const struct accel_plugin *plugin = context->plugins == NULL ? NULL : accel_plugins_get(context->plugins, index);
-    return plugin == NULL ? NULL : &plugin->info;
+    return plugin == NULL ? row(&context->recorded_plugins, index) : &plugin->info;
 }
 
 uint32_t accel_device_count(const struct accel_context *context) ACCEL_NOEXCEPT

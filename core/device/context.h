@@ -11,6 +11,7 @@
 #define ACCEL_CORE_DEVICE_CONTEXT_H
 
 #include <accel/context.h>
+#include <accel/snapshot.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -23,6 +24,7 @@
 
 struct accel_plugins;
 struct accel_profile_list;
+struct accel_snapshot;
 struct accel_topology;
 
 /** Stands for a driver that came from no plugin file. */
@@ -65,17 +67,20 @@ struct accel_context {
     atomic_uint children; /**< objects of accel/run.h, plans and the like that are alive */
 
     struct accel_arena records;
-    struct accel_topology *topology;     /**< NULL before discover */
-    struct accel_plugins *plugins;       /**< NULL before discover, or where plugins were not wanted */
-    struct accel_profile *profile;       /**< NULL where no profile could be read */
-    struct accel_error profile_error;    /**< why there is none */
-    struct accel_profile_list *profiles; /**< NULL before accel_profile_load */
-    struct accel_rows facts;             /**< struct accel_fact */
-    struct accel_rows hardware;          /**< struct accel_hardware */
-    struct accel_rows attached;          /**< struct accel_attached */
-    struct accel_rows devices;           /**< struct accel_listed, best first */
-    struct accel_rows verdicts;          /**< struct accel_verdict of drivers */
-    struct accel_rows own_verdicts;      /**< struct accel_verdict of the core */
+    struct accel_topology *topology;         /**< NULL before discover */
+    struct accel_plugins *plugins;           /**< NULL before discover, or where plugins were not wanted */
+    struct accel_profile *profile;           /**< NULL where no profile could be read */
+    struct accel_error profile_error;        /**< why there is none */
+    struct accel_profile_list *profiles;     /**< NULL before accel_profile_load */
+    const struct accel_snapshot *snapshot;   /**< what is replayed; NULL: this machine */
+    const struct accel_recording *recording; /**< the same as applications see it */
+    struct accel_rows recorded_plugins;      /**< struct accel_plugin_info; empty on this machine */
+    struct accel_rows facts;                 /**< struct accel_fact */
+    struct accel_rows hardware;              /**< struct accel_hardware */
+    struct accel_rows attached;              /**< struct accel_attached */
+    struct accel_rows devices;               /**< struct accel_listed, best first */
+    struct accel_rows verdicts;              /**< struct accel_verdict of drivers */
+    struct accel_rows own_verdicts;          /**< struct accel_verdict of the core */
 };
 
 /** The machine, or NULL before discover. */
@@ -100,6 +105,14 @@ const struct accel_listed *accel_context_find(const struct accel_context *contex
  */
 int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
                               struct accel_error *error);
+
+/** Takes one device of a driver: checks and copies its facts. */
+int32_t accel_registry_take(struct accel_context *context, struct accel_attached *owner,
+                            const struct accel_facts *facts, struct accel_error *error);
+
+/** Takes one verdict of a driver: `code`, `driver`, `hardware`, `text` and `remedy` are set, and are copied. */
+int32_t accel_registry_judge(struct accel_context *context, const struct accel_verdict *verdict,
+                             struct accel_error *error);
 
 /** Ranks devices, marks duplicates, and says why hardware that nobody claims is no device. May be repeated. */
 int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);
@@ -131,6 +144,14 @@ void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_dev
 
 /** Rank of a device and why, as text in the arena `records`. */
 int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error);
+
+/* ---- a recorded machine ---- */
+
+/** Reads the snapshot of the options into the records. */
+int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error);
+
+/** Lists its plugins, devices and verdicts; the machine has been discovered. */
+int32_t accel_replay_devices(struct accel_context *context, struct accel_error *error);
 
 /* ---- machine ---- */
 

@@ -20,6 +20,7 @@ libaccel_core_la_SOURCES += \
 	%D%/queue_device.c \
 	%D%/rank.c \
 	%D%/registry.c \
+	%D%/replay.c \
 	%D%/scratch.c \
 	%D%/set.c \
 	%D%/state.c \

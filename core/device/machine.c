@@ -8,6 +8,7 @@
 
 #include "core/device/context.h"
 #include "core/plugin/plugin.h"
+#include "core/snapshot/snapshot.h"
 #include "core/topology/topology.h"
 
 #define CLASS_DISPLAY 0x03u
@@ -99,6 +100,15 @@ static bool is_accelerator(uint32_t device_class)
            device_class == SUBCLASS_COPROCESSOR;
 }
 
+/* Signal processors are sensors more often than accelerators; those that the system lists as accelerators are. */
+static bool is_listed_accelerator(const struct accel_pci_device *device)
+{
+    for (uint32_t i = 0; i < device->os_device_count; i++)
+        if (strcmp(device->os_devices[i].type, "accelerator") == 0)
+            return true;
+    return is_accelerator(device->device_class);
+}
+
 static int32_t add_pci(struct accel_context *context, const struct accel_pci_device *device, struct accel_error *error)
 {
     const char **files = accel_arena_array(&context->records, device->os_device_count, sizeof(*files));
@@ -126,7 +136,7 @@ static int32_t add_hardware(struct accel_context *context, const struct accel_ma
 {
     int32_t code = add_processors(context, machine, error);
     for (uint32_t i = 0; i < machine->pci_count && code == ACCEL_OK; i++)
-        if (is_accelerator(machine->pci[i].device_class))
+        if (is_listed_accelerator(&machine->pci[i]))
             code = add_pci(context, &machine->pci[i], error);
     for (uint32_t i = 0; i < machine->tree_count && code == ACCEL_OK; i++) {
         struct accel_hardware hardware = {.kind = ACCEL_HARDWARE_NODE,
@@ -235,23 +245,72 @@ static int32_t add_shape_facts(struct accel_context *context, const struct accel
     return code;
 }
 
+static int32_t derive_facts(struct accel_context *context, const struct accel_machine *machine,
+                            struct accel_error *error)
+{
+    int32_t code = add_cpu_facts(context, machine, error);
+    if (code == ACCEL_OK)
+        code = add_memory_facts(context, machine, error);
+    if (code == ACCEL_OK)
+        code = add_shape_facts(context, machine, error);
+    return code;
+}
+
+/* ---- recorded ---- */
+
+static int32_t copy_hardware(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < snapshot->hardware_count && code == ACCEL_OK; i++)
+        code = accel_machine_add(context, &snapshot->hardware[i], error);
+    return code;
+}
+
+static int32_t copy_facts(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < snapshot->fact_count && code == ACCEL_OK; i++) {
+        const struct accel_fact *fact = &snapshot->facts[i];
+        code = add_fact(context, fact->key, text_of(context, "%s", fact->value), text_of(context, "%s", fact->unit),
+                        fact->origin, error);
+    }
+    return code;
+}
+
+static int32_t describe_source(struct accel_context *context, struct accel_topology_source *source,
+                               struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    if (snapshot == NULL)
+        return ACCEL_OK;
+    source->xml = snapshot->path;
+    source->xml_text = accel_snapshot_xml(snapshot, &context->records, &source->xml_bytes);
+    source->limits = &snapshot->topology.limits;
+    source->board = snapshot->topology.board;
+    return source->xml_text
+               ? ACCEL_OK
+               : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the topology of %.200s", snapshot->path);
+}
+
+/* What a snapshot leaves out is derived from its topology, as on a live machine. */
 int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error)
 {
-    const struct accel_topology_source source = {0};
+    const struct accel_snapshot *snapshot = context->snapshot;
+    struct accel_topology_source source = {0};
     const struct accel_machine *machine;
-    int32_t code;
+    int32_t code = describe_source(context, &source, error);
+    if (code != ACCEL_OK)
+        return code;
     accel_plugins_lock();
     code = accel_topology_load(&source, &context->topology, error);
     accel_plugins_unlock();
     if (code != ACCEL_OK)
         return code;
     machine = accel_topology_machine(context->topology);
-    code = add_hardware(context, machine, error);
-    if (code == ACCEL_OK)
-        code = add_cpu_facts(context, machine, error);
-    if (code == ACCEL_OK)
-        code = add_memory_facts(context, machine, error);
-    if (code == ACCEL_OK)
-        code = add_shape_facts(context, machine, error);
-    return code;
+    code = snapshot && snapshot->hardware_count ? copy_hardware(context, error) : add_hardware(context, machine, error);
+    if (code != ACCEL_OK)
+        return code;
+    return snapshot && snapshot->fact_count ? copy_facts(context, error) : derive_facts(context, machine, error);
 }

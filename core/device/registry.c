@@ -41,21 +41,21 @@ static int32_t add_verdict(struct accel_context *context, struct accel_rows *row
     return ACCEL_OK;
 }
 
-static bool id_is_taken(const struct collector *collector, const char *id)
+static bool id_is_taken(const struct accel_context *context, const struct accel_attached *owner, const char *id)
 {
-    const struct accel_rows *devices = &collector->context->devices;
+    const struct accel_rows *devices = &context->devices;
     for (uint32_t i = 0; i < devices->count; i++) {
         const struct accel_listed *listed = devices->items[i];
-        if (listed->owner == collector->owner && strcmp(listed->info.facts->id, id) == 0)
+        if (listed->owner == owner && strcmp(listed->info.facts->id, id) == 0)
             return true;
     }
     return false;
 }
 
-static int32_t add_device(struct collector *collector, const struct accel_facts *facts, struct accel_error *error)
+static int32_t add_device(struct accel_context *context, struct accel_attached *owner, const struct accel_facts *facts,
+                          struct accel_error *error)
 {
-    struct accel_context *context = collector->context;
-    const char *driver = collector->owner->driver->name;
+    const char *driver = owner->driver->name;
     struct accel_listed *listed = accel_arena_array(&context->records, 1, sizeof(*listed));
     size_t bytes = strlen(driver) + strlen(facts->id) + 2;
     char *name = accel_arena_alloc(&context->records, bytes, 1);
@@ -63,19 +63,40 @@ static int32_t add_device(struct collector *collector, const struct accel_facts 
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a device of driver %s", driver);
     snprintf(name, bytes, "%s:%s", driver, facts->id);
     listed->info = (struct accel_device_info){.size = sizeof(listed->info),
-                                              .plugin = collector->owner->plugin,
+                                              .plugin = owner->plugin,
                                               .name = name,
                                               .driver = driver,
                                               .facts = facts,
                                               .rank_reason = "",
                                               .duplicate_of = -1,
                                               .hardware = facts->hardware};
-    listed->owner = collector->owner;
+    listed->owner = owner;
     listed->order = context->devices.count;
     if (!accel_rows_add(&context->devices, listed))
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a device of driver %s", driver);
-    collector->owner->device_count++;
+    owner->device_count++;
     return ACCEL_OK;
+}
+
+int32_t accel_registry_take(struct accel_context *context, struct accel_attached *owner,
+                            const struct accel_facts *given, struct accel_error *error)
+{
+    const char *driver = owner->driver->name;
+    struct accel_facts *facts = NULL;
+    int32_t code = accel_take_facts(&context->records, given, context->hardware.count, driver, &facts, error);
+    if (code == ACCEL_OK && context->devices.count >= MOST_DEVICES)
+        code = accel_error_set(error, ACCEL_E_LIMIT, "driver %s: more than %u devices", driver, MOST_DEVICES);
+    if (code == ACCEL_OK && id_is_taken(context, owner, facts->id))
+        code = accel_error_set(error, ACCEL_E_INVALID, "driver %s: two devices are called %s", driver, facts->id);
+    return code == ACCEL_OK ? add_device(context, owner, facts, error) : code;
+}
+
+int32_t accel_registry_judge(struct accel_context *context, const struct accel_verdict *given,
+                             struct accel_error *error)
+{
+    struct accel_verdict verdict = *given;
+    int32_t code = accel_take_verdict(&context->records, &verdict, context->hardware.count, given->driver, error);
+    return code == ACCEL_OK ? add_verdict(context, &context->verdicts, &verdict, error) : code;
 }
 
 /* The first fault is kept in the collector as well as answered: a driver that ignores what its sink answers is refused
@@ -84,19 +105,7 @@ static int32_t take_device(const struct accel_device_sink *sink, const struct ac
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct collector *collector = (struct collector *)(uintptr_t)sink;
-    struct accel_context *context = collector->context;
-    const char *driver = collector->owner->driver->name;
-    struct accel_facts *facts = NULL;
-    int32_t code =
-        accel_take_facts(&context->records, given, context->hardware.count, driver, &facts, &collector->error);
-    if (code == ACCEL_OK && context->devices.count >= MOST_DEVICES)
-        code =
-            accel_error_set(&collector->error, ACCEL_E_LIMIT, "driver %s: more than %u devices", driver, MOST_DEVICES);
-    if (code == ACCEL_OK && id_is_taken(collector, facts->id))
-        code = accel_error_set(&collector->error, ACCEL_E_INVALID, "driver %s: two devices are called %s", driver,
-                               facts->id);
-    if (code == ACCEL_OK)
-        code = add_device(collector, facts, &collector->error);
+    int32_t code = accel_registry_take(collector->context, collector->owner, given, &collector->error);
     return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", collector->error.text);
 }
 
@@ -104,14 +113,9 @@ static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardwa
                             const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct collector *collector = (struct collector *)(uintptr_t)sink;
-    struct accel_context *context = collector->context;
-    const char *driver = collector->owner->driver->name;
     struct accel_verdict verdict = {
-        .code = code, .driver = driver, .hardware = hardware, .text = text, .remedy = remedy};
-    int32_t result =
-        accel_take_verdict(&context->records, &verdict, context->hardware.count, driver, &collector->error);
-    if (result == ACCEL_OK)
-        result = add_verdict(context, &context->verdicts, &verdict, &collector->error);
+        .code = code, .driver = collector->owner->driver->name, .hardware = hardware, .text = text, .remedy = remedy};
+    int32_t result = accel_registry_judge(collector->context, &verdict, &collector->error);
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);
 }
 

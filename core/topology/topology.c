@@ -66,8 +66,21 @@ static int configure(hwloc_topology_t hwloc, const struct accel_topology_source 
     return failed;
 }
 
-static int32_t use_recording(hwloc_topology_t hwloc, const char *xml, struct accel_error *error)
+static int32_t use_text(hwloc_topology_t hwloc, const struct accel_topology_source *source, struct accel_error *error)
 {
+    if (source->xml_bytes == 0 || source->xml_bytes > INT32_MAX || source->xml_text[source->xml_bytes - 1] != '\0')
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: the recorded machine has no end", source->xml);
+    if (hwloc_topology_set_xmlbuffer(hwloc, source->xml_text, (int)source->xml_bytes) != 0)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: not a machine that hwloc has written", source->xml);
+    return ACCEL_OK;
+}
+
+static int32_t use_recording(hwloc_topology_t hwloc, const struct accel_topology_source *source,
+                             struct accel_error *error)
+{
+    const char *xml = source->xml;
+    if (source->xml_text)
+        return use_text(hwloc, source, error);
     /* hwloc's own answer to a missing file is a line on standard error. */
     if (access(xml, R_OK) != 0)
         return accel_error_set(error, accel_file_code(errno), "%s: cannot read the recorded machine", xml);
@@ -88,7 +101,7 @@ static int32_t load_hwloc(const struct accel_topology_source *source, hwloc_topo
     if (configure(*out_hwloc, source) != 0)
         return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc refuses its own filters");
     if (xml) {
-        code = use_recording(*out_hwloc, xml, error);
+        code = use_recording(*out_hwloc, source, error);
         if (code != ACCEL_OK)
             return code;
     }
@@ -143,11 +156,14 @@ static void read_total_memory(struct accel_topology *topology)
         *total = (struct accel_amount){bytes, "hwloc"};
 }
 
-static int32_t fill(struct accel_topology *topology, const char *root, struct accel_error *error)
+static int32_t fill(struct accel_topology *topology, const struct accel_topology_source *source, const char *root,
+                    struct accel_error *error)
 {
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
     int32_t code = allowed ? ACCEL_OK : topology_no_memory(error);
-    if (code == ACCEL_OK && root)
+    if (source->xml_text && source->limits)
+        topology->machine.limits = *source->limits;
+    else if (code == ACCEL_OK && root)
         code = accel_limits_read(root, &topology->arena, &topology->machine.limits, error);
     if (code == ACCEL_OK)
         code = read_allowed(topology, allowed, error);
@@ -155,7 +171,7 @@ static int32_t fill(struct accel_topology *topology, const char *root, struct ac
         code = topology_read_processors(topology, allowed, error);
     if (code == ACCEL_OK)
         code = topology_read_devices(topology, root, error);
-    topology->machine.board = "";
+    topology->machine.board = source->xml_text && source->board ? source->board : "";
     if (code == ACCEL_OK && root)
         code = topology_read_tree(topology, root, error);
     hwloc_bitmap_free(allowed);
@@ -185,7 +201,7 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
     if (code == ACCEL_OK) {
         /* The environment may make hwloc replay a recording too. */
         topology->machine.recorded |= !hwloc_topology_is_thissystem(topology->hwloc);
-        code = fill(topology, root, error);
+        code = fill(topology, source, root, error);
     }
     if (code != ACCEL_OK) {
         accel_topology_free(topology);
@@ -203,6 +219,18 @@ void accel_topology_free(struct accel_topology *topology)
         hwloc_topology_destroy(topology->hwloc);
     accel_arena_free(&topology->arena);
     free(topology);
+}
+
+int32_t accel_topology_export(const struct accel_topology *topology, char **out_xml, struct accel_error *error)
+{
+    char *buffer = NULL;
+    int bytes = 0;
+    *out_xml = NULL;
+    if (hwloc_topology_export_xmlbuffer(topology->hwloc, &buffer, &bytes, 0) != 0 || bytes < 1)
+        return accel_error_set(error, ACCEL_E_IO, "hwloc cannot write what it knows of this machine");
+    *out_xml = strndup(buffer, (size_t)bytes);
+    hwloc_free_xmlbuffer(topology->hwloc, buffer);
+    return *out_xml ? ACCEL_OK : topology_no_memory(error);
 }
 
 const struct accel_machine *accel_topology_machine(const struct accel_topology *topology)

@@ -34,6 +34,11 @@ struct accel_topology_source {
     const char *xml;  /**< file that hwloc wrote, or NULL for the live machine */
     const char *root; /**< folder that holds proc/ and sys/, or NULL for "/" (live) or nothing (with xml) */
     uint32_t flags;   /**< ACCEL_TOPOLOGY_... */
+    uint32_t zero;
+    const char *xml_text; /**< what hwloc wrote, in memory; `xml` then only names it in messages. NULL: none */
+    size_t xml_bytes;     /**< its zero byte counted */
+    const struct accel_host_limits *limits; /**< recorded ones, with xml_text; their strings outlive the topology */
+    const char *board;                      /**< recorded, with xml_text; NULL: none. Outlives the topology */
 };
 
 /** Cores of one kind: of equal speed, as hwloc tells them apart. */
@@ -148,6 +153,9 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
 
 /** Frees; NULL is fine. See above for the lock. */
 void accel_topology_free(struct accel_topology *topology);
+
+/** What hwloc wrote of the machine, as XML that accel_topology_load takes, freed with free(). See above for the lock. */
+int32_t accel_topology_export(const struct accel_topology *topology, char **out_xml, struct accel_error *error);
 
 /** What was found. Never NULL. */
 const struct accel_machine *accel_topology_machine(const struct accel_topology *topology);

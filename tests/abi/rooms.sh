@@ -43,7 +43,9 @@ may_include thread base topology
 may_include topology base
 may_include plugin base
 may_include profile base
-may_include device base topology thread plugin profile graph
+may_include snapshot base profile topology
+may_include device base topology thread plugin profile graph snapshot
+may_include doctor base topology thread plugin profile snapshot device
 may_include graph base
 may_include tables base profile device
 may_include plan base topology thread plugin profile device graph

@@ -32,10 +32,12 @@ accelctl_sources = \
 	%D%/verb_claims.c \
 	%D%/verb_devices.c \
 	%D%/verb_matrix.c \
+	%D%/verb_doctor.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
 	%D%/verb_quantize.c \
 	%D%/verb_run.c \
+	%D%/verb_snapshot.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \
 	%D%/verbs.c \

@@ -73,7 +73,8 @@ struct accel_context *open_context(const struct common *common, int *out_exit)
                                             .log = log_line,
                                             .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_ERROR,
                                             .driver_path = drivers,
-                                            .profile_path = common->profiles};
+                                            .profile_path = common->profiles,
+                                            .host_path = common->host};
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
@@ -107,6 +108,17 @@ static const char *keep(char **at, const char *before, const char *text, size_t 
 
     *at += sprintf(begin, "%s%.*s", before, (int)length, text) + 1;
     return begin;
+}
+
+void print_recording(const struct accel_context *context)
+{
+    const struct accel_recording *recording = accel_context_recording(context);
+    char line[1200];
+
+    if (recording == NULL)
+        return;
+    snprintf(line, sizeof line, "%s%s%s", recording->path, recording->about[0] != '\0' ? ": " : "", recording->about);
+    print_wrapped((uint32_t)printf("recorded machine "), 2, line);
 }
 
 int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,

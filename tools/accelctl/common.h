@@ -15,6 +15,7 @@ struct common {
     uint32_t zero;
     const char *drivers;
     const char *profiles;
+    const char *host;
     const char *device;
     const char *client;
     struct text_list sets;
@@ -31,6 +32,10 @@ struct common {
          "PATH",      "folders or files of drivers, with : between them, to look in first",                            \
          0,           0},                                                                                              \
         {"profiles", 0, OPTION_TEXT, offsetof(type, member.profiles), "FOLDER", "folder of the profiles", 0, 0},       \
+        {"host",      0,                                                                                               \
+         OPTION_TEXT, offsetof(type, member.host),                                                                     \
+         "FILE",      "replay a machine that accelctl snapshot recorded",                                              \
+         0,           0},                                                                                              \
         {"no-cache", 0, OPTION_FLAG, offsetof(type, member.no_cache), NULL, "probe drivers anew and keep no result",   \
          0,          0},                                                                                               \
     {                                                                                                                  \
@@ -52,6 +57,9 @@ struct common {
 /* A context that has discovered; NULL after the error has been said and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);
+
+/* Prints whose machine it is where one is replayed, and nothing for this one. */
+void print_recording(const struct accel_context *context);
 
 enum { GIVEN_MOST = LIST_MOST + 1 };
 

@@ -17,6 +17,7 @@ enum {
     EXIT_INPUT = 3,        /* a file is missing, malformed or not supported */
     EXIT_REFUSED = 4,      /* no such device, or policy denies a fallback */
     EXIT_SHORT = 5,        /* it does not fit in the memory budget */
+    EXIT_REMEDY = 6,       /* the doctor found what needs a remedy */
     EXIT_INTERRUPTED = 130 /* stopped by the user */
 };
 

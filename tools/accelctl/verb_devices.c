@@ -134,6 +134,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     if (chosen.common.json) {
         code = print_json(all_json(context), "accelctl/devices/1");
     } else {
+        print_recording(context);
         for (uint32_t i = 0; i < accel_device_count(context); i++)
             print_device(accel_device_get(context, i));
         if (accel_device_count(context) == 0)

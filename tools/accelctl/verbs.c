@@ -20,6 +20,7 @@ const struct word_row exit_rows[] = {
     {"3", "a file is missing, malformed or not supported, or it shrank while it was in use"},
     {"4", "no such device, or it would only work in another way than asked and policy denies that"},
     {"5", "it does not fit in memory"},
+    {"6", "doctor found something that cannot be used, and says what to do about it"},
     {"130", "interrupted"},
     {NULL, NULL},
 };

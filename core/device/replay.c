@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded machine in the place of the one that we run on: its plugins, devices and verdicts as records, none of
+ * which can be opened. Its processors, hardware and facts are core/device/machine.c's. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/device/context.h"
+#include "core/device/take.h"
+#include "core/snapshot/snapshot.h"
+
+static int32_t no_memory(const struct accel_context *context, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory to replay %.200s", context->options.host_path);
+}
+
+int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error)
+{
+    struct accel_arena *arena = &context->records;
+    struct accel_snapshot *snapshot = accel_arena_array(arena, 1, sizeof(*snapshot));
+    struct accel_recording *recording = accel_arena_array(arena, 1, sizeof(*recording));
+    int32_t code;
+    if (snapshot == NULL || recording == NULL)
+        return no_memory(context, error);
+    code = accel_snapshot_read(context->options.host_path, arena, snapshot, error);
+    if (code != ACCEL_OK)
+        return code;
+    *recording = (struct accel_recording){.size = sizeof(*recording),
+                                          .added_count = snapshot->added_count,
+                                          .path = snapshot->path,
+                                          .about = snapshot->about,
+                                          .version = snapshot->version,
+                                          .time = snapshot->time,
+                                          .added = snapshot->added};
+    context->snapshot = snapshot;
+    context->recording = recording;
+    return ACCEL_OK;
+}
+
+static int32_t add_plugins(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    for (uint32_t i = 0; i < snapshot->plugin_count; i++) {
+        struct accel_plugin_info *info = accel_arena_array(&context->records, 1, sizeof(*info));
+        if (info == NULL)
+            return no_memory(context, error);
+        *info = snapshot->plugins[i];
+        info->size = sizeof(*info);
+        if (!accel_rows_add(&context->recorded_plugins, info))
+            return no_memory(context, error);
+    }
+    return ACCEL_OK;
+}
+
+static struct accel_attached *find_owner(const struct accel_context *context, const char *driver)
+{
+    for (uint32_t i = 0; i < context->attached.count; i++) {
+        struct accel_attached *owner = context->attached.items[i];
+        if (strcmp(owner->driver->name, driver) == 0)
+            return owner;
+    }
+    return NULL;
+}
+
+/* A driver that has a name and a version and nothing else. */
+static int32_t make_owner(struct accel_context *context, const struct accel_snapshot_device *device,
+                          struct accel_attached **out_owner, struct accel_error *error)
+{
+    struct accel_attached *owner = find_owner(context, device->driver);
+    struct accel_driver *driver;
+    *out_owner = owner;
+    if (owner)
+        return ACCEL_OK;
+    owner = accel_arena_array(&context->records, 1, sizeof(*owner));
+    driver = accel_arena_array(&context->records, 1, sizeof(*driver));
+    if (owner == NULL || driver == NULL || !accel_rows_add(&context->attached, owner))
+        return no_memory(context, error);
+    *driver = (struct accel_driver){.size = sizeof(*driver), .name = device->driver, .version = device->version};
+    owner->driver = driver;
+    owner->plugin = device->plugin < context->recorded_plugins.count ? device->plugin : ACCEL_NO_PLUGIN;
+    *out_owner = owner;
+    return ACCEL_OK;
+}
+
+static bool is_driver_name(const char *name)
+{
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    return length > 0 && length <= 32 && name[length] == '\0';
+}
+
+static int32_t add_device(struct accel_context *context, const struct accel_snapshot_device *device,
+                          struct accel_error *error)
+{
+    struct accel_facts facts = device->facts;
+    struct accel_limits limits = {0};
+    struct accel_attached *owner;
+    int32_t code;
+    if (!is_driver_name(device->driver))
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: \"%.60s\" is no name of a driver",
+                               context->options.host_path, device->driver);
+    code = make_owner(context, device, &owner, error);
+    if (code != ACCEL_OK)
+        return code;
+    facts.size = sizeof(facts);
+    if (facts.limits == NULL)
+        facts.limits = &limits;
+    return accel_registry_take(context, owner, &facts, error);
+}
+
+static int32_t add_verdicts(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    for (uint32_t i = 0; i < snapshot->verdict_count; i++) {
+        struct accel_verdict verdict = snapshot->verdicts[i];
+        int32_t code;
+        /* The core's own are made anew. */
+        if (verdict.driver[0] == '\0')
+            continue;
+        code = accel_registry_judge(context, &verdict, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_replay_devices(struct accel_context *context, struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = context->snapshot;
+    int32_t code = add_plugins(context, error);
+    for (uint32_t i = 0; i < snapshot->device_count && code == ACCEL_OK; i++)
+        code = add_device(context, &snapshot->devices[i], error);
+    return code == ACCEL_OK ? add_verdicts(context, error) : code;
+}
+
+const struct accel_recording *accel_context_recording(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    return context == NULL ? NULL : context->recording;
+}

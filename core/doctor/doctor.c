@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public face: reads the table, takes the evidence from the machine or the recording, evaluates. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/strbuf.h"
+#include "core/doctor/doctor.h"
+#include "core/doctor/evaluate.h"
+#include "core/doctor/gather.h"
+#include "core/snapshot/snapshot.h"
+
+#define TABLE_FILE "doctor.yaml"
+#define ROWS_LIMIT ((size_t)16 << 20)
+
+struct accel_doctor {
+    struct accel_context *context;
+    struct accel_arena arena;
+    struct accel_doctor_table table;
+    struct accel_evidence evidence;
+    struct accel_doctor_case doctor;
+};
+
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the doctor");
+}
+
+/* ---- rows ---- */
+
+const char *accel_doctor_text(struct accel_doctor_case *doctor, const char *format, ...)
+{
+    struct accel_strbuf text = {0};
+    const char *kept = NULL;
+    va_list values;
+    va_start(values, format);
+    accel_strbuf_vprintf(&text, format, values);
+    va_end(values);
+    if (!text.failed)
+        kept = accel_arena_strdup(doctor->arena, accel_strbuf_get(&text));
+    doctor->failed |= kept == NULL;
+    accel_strbuf_free(&text);
+    return kept ? kept : "";
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+void accel_doctor_say(struct accel_doctor_case *doctor, const struct accel_doctor_row *row)
+{
+    struct accel_doctor_row *copy = accel_arena_array(doctor->arena, 1, sizeof(*copy));
+    if (copy == NULL || !accel_rows_add(&doctor->rows, copy)) {
+        doctor->failed = true;
+        return;
+    }
+    *copy = *row;
+    copy->size = sizeof(*copy);
+    copy->subject = or_empty(row->subject);
+    copy->text = or_empty(row->text);
+    copy->remedy = or_empty(row->remedy);
+    copy->origin = or_empty(row->origin);
+    copy->place = or_empty(row->place);
+    copy->because = or_empty(row->because);
+}
+
+/* ---- evidence ---- */
+
+int32_t accel_doctor_open_table(const struct accel_context *context, struct accel_arena *arena,
+                                struct accel_doctor_table *out_table, struct accel_error *error)
+{
+    char *folder = NULL;
+    struct accel_strbuf path = {0};
+    int32_t code = accel_context_profile_folder(context, &folder, error);
+    if (code != ACCEL_OK)
+        return code;
+    accel_strbuf_printf(&path, "%s/" TABLE_FILE, folder);
+    code = path.failed ? no_memory(error) : accel_doctor_table_read(path.text, arena, out_table, error);
+    if (code == ACCEL_E_NOT_FOUND)
+        accel_error_remedy(error,
+                           "install the profiles, or set ACCEL_PROFILE_PATH to the folder that holds " TABLE_FILE);
+    accel_strbuf_free(&path);
+    free(folder);
+    return code;
+}
+
+static bool has_container(const struct accel_evidence *evidence)
+{
+    for (const struct accel_evidence_item *item = evidence->first; item; item = item->next)
+        if (strcmp(item->kind, "container") == 0)
+            return true;
+    return false;
+}
+
+static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence, struct accel_error *error)
+{
+    struct accel_doctor_case *judged = &doctor->doctor;
+    *judged = (struct accel_doctor_case){.context = doctor->context,
+                                         .table = &doctor->table,
+                                         .evidence = evidence,
+                                         .arena = &doctor->arena,
+                                         .contained = has_container(evidence)};
+    accel_doctor_judge_host(judged);
+    accel_doctor_judge_hardware(judged);
+    return judged->failed ? no_memory(error) : ACCEL_OK;
+}
+
+int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor **out_doctor,
+                            struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_doctor *doctor;
+    const struct accel_evidence *evidence;
+    int32_t code;
+    if (context == NULL || out_doctor == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_doctor_create needs a context and a place for the doctor");
+    *out_doctor = NULL;
+    if (accel_context_topology(context) == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_doctor_create: the context has not discovered");
+    doctor = calloc(1, sizeof(*doctor));
+    if (doctor == NULL)
+        return no_memory(error);
+    doctor->context = context;
+    atomic_fetch_add(&context->children, 1);
+    accel_arena_init(&doctor->arena, ROWS_LIMIT);
+    accel_evidence_init(&doctor->evidence, &doctor->arena);
+    evidence = context->snapshot ? &context->snapshot->evidence : &doctor->evidence;
+    code = accel_doctor_open_table(context, &doctor->arena, &doctor->table, error);
+    if (code == ACCEL_OK && context->snapshot == NULL)
+        code = accel_doctor_gather(context, &doctor->table, &doctor->evidence, error);
+    if (code == ACCEL_OK)
+        code = evaluate(doctor, evidence, error);
+    if (code != ACCEL_OK) {
+        accel_doctor_free(doctor);
+        return code;
+    }
+    *out_doctor = doctor;
+    return ACCEL_OK;
+}
+
+void accel_doctor_free(struct accel_doctor *doctor) ACCEL_NOEXCEPT
+{
+    if (doctor == NULL)
+        return;
+    accel_rows_free(&doctor->doctor.rows);
+    accel_arena_free(&doctor->arena);
+    atomic_fetch_sub(&doctor->context->children, 1);
+    free(doctor);
+}
+
+uint32_t accel_doctor_count(const struct accel_doctor *doctor) ACCEL_NOEXCEPT
+{
+    return doctor == NULL ? 0 : doctor->doctor.rows.count;
+}
+
+const struct accel_doctor_row *accel_doctor_get(const struct accel_doctor *doctor, uint32_t index) ACCEL_NOEXCEPT
+{
+    return index < accel_doctor_count(doctor) ? doctor->doctor.rows.items[index] : NULL;
+}
+
+uint32_t accel_doctor_tally(const struct accel_doctor *doctor, uint32_t state) ACCEL_NOEXCEPT
+{
+    uint32_t tally = 0;
+    for (uint32_t i = 0; i < accel_doctor_count(doctor); i++)
+        tally += accel_doctor_get(doctor, i)->state == state;
+    return tally;
+}

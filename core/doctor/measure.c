@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bandwidth of the host's memory, read by the threads that a plan would take: each reads a part of its own that it has
+ * filled itself (so that it lies on its NUMA node), one word after the other, with sums that do not wait for each
+ * other. The whole is several times the last caches, so that hardly a byte is found there.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/base/clock.h"
+#include "core/base/open.h"
+#include "core/doctor/doctor.h"
+#include "core/thread/pool.h"
+#include "core/topology/topology.h"
+
+#include <accel/doctor.h>
+
+#define PASSES 9u
+#define LEAST_BYTES ((uint64_t)256 << 20)
+#define MOST_BYTES ((uint64_t)2 << 30)
+#define TIMES_CACHE 4u
+#define SUMS 8u
+
+struct measurement {
+    uint64_t *words;
+    uint64_t count; /* of words */
+    uint64_t *sums; /* [rank * SUMS]: what keeps the reads from being left out */
+    uint32_t ranks;
+};
+
+/* The part of one rank: whole groups of SUMS words. */
+static void part_of(const struct measurement *m, uint32_t rank, uint32_t ranks, uint64_t *begin, uint64_t *end)
+{
+    uint64_t groups = m->count / SUMS;
+    *begin = groups * rank / ranks * SUMS;
+    *end = groups * (rank + 1) / ranks * SUMS;
+}
+
+static void fill(void *argument, uint32_t rank, uint32_t ranks)
+{
+    struct measurement *m = argument;
+    uint64_t begin, end;
+    part_of(m, rank, ranks, &begin, &end);
+    memset(m->words + begin, (int)rank + 1, (end - begin) * sizeof(uint64_t));
+}
+
+static void read_all(void *argument, uint32_t rank, uint32_t ranks)
+{
+    struct measurement *m = argument;
+    uint64_t sums[SUMS] = {0};
+    uint64_t begin, end;
+    part_of(m, rank, ranks, &begin, &end);
+    for (uint64_t i = begin; i < end; i += SUMS)
+        for (uint32_t k = 0; k < SUMS; k++)
+            sums[k] += m->words[i + k];
+    memcpy(m->sums + (size_t)rank * SUMS, sums, sizeof(sums));
+}
+
+static uint64_t bytes_to_read(const struct accel_machine *machine)
+{
+    uint64_t caches = 0;
+    uint64_t bytes;
+    for (uint32_t i = 0; i < machine->cache_count; i++) {
+        const struct accel_cache *cache = &machine->caches[i];
+        if (cache->type != 'i' && cache->bytes * cache->count > caches)
+            caches = cache->bytes * cache->count;
+    }
+    bytes = caches > MOST_BYTES / TIMES_CACHE ? MOST_BYTES : caches * TIMES_CACHE;
+    return bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int32_t time_passes(struct accel_pool *pool, struct measurement *m, struct accel_bandwidth *out,
+                           struct accel_error *error)
+{
+    double rates[PASSES];
+    int32_t code = accel_pool_run(pool, m->ranks, fill, m, error);
+    for (uint32_t i = 0; i < PASSES && code == ACCEL_OK; i++) {
+        uint64_t start = accel_clock_ns();
+        code = accel_pool_run(pool, m->ranks, read_all, m, error);
+        rates[i] = (double)out->bytes / ((double)(accel_clock_ns() - start + 1) * 1e-9);
+    }
+    if (code != ACCEL_OK)
+        return code;
+    qsort(rates, PASSES, sizeof(*rates), compare);
+    out->passes = PASSES;
+    out->lowest = rates[0];
+    out->bytes_per_second = rates[PASSES / 2];
+    out->highest = rates[PASSES - 1];
+    return ACCEL_OK;
+}
+
+static int32_t measure(const struct accel_topology *topology, const struct accel_thread_plan *threads,
+                       struct accel_bandwidth *out, struct accel_error *error)
+{
+    const struct accel_pool_config config = {.topology = topology, .cpus = threads->cpus, .threads = threads->count};
+    struct measurement m = {.count = out->bytes / sizeof(uint64_t), .ranks = threads->count};
+    struct accel_pool *pool = NULL;
+    void *memory = mmap(NULL, out->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int32_t code = ACCEL_OK;
+    m.words = memory == MAP_FAILED ? NULL : memory;
+    m.sums = calloc(threads->count, SUMS * sizeof(*m.sums));
+    if (m.words == NULL || m.sums == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory of %llu bytes to measure with",
+                               (unsigned long long)out->bytes);
+    if (code == ACCEL_OK)
+        code = accel_pool_create(&config, &pool, error);
+    if (code == ACCEL_OK)
+        code = time_passes(pool, &m, out, error);
+    accel_pool_free(pool);
+    free(m.sums);
+    if (m.words)
+        munmap(memory, out->bytes);
+    return code;
+}
+
+/* Never more than a quarter of what can be taken: the machine may be at work. */
+static int32_t choose_bytes(const struct accel_machine *machine, struct accel_bandwidth *out, struct accel_error *error)
+{
+    uint64_t room = machine->memory_usable.origin ? machine->memory_usable.bytes / 4 : LEAST_BYTES;
+    out->bytes = bytes_to_read(machine);
+    if (out->bytes <= room)
+        return ACCEL_OK;
+    return accel_error_set(error, ACCEL_E_MEMORY,
+                           "to measure, %llu MiB have to be read, and %llu MiB are a quarter of what is free",
+                           (unsigned long long)(out->bytes >> 20), (unsigned long long)(room >> 20));
+}
+
+int32_t accel_doctor_measure(struct accel_context *context, struct accel_bandwidth *out_bandwidth,
+                             struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct accel_topology *topology = context ? accel_context_topology(context) : NULL;
+    const struct accel_thread_policy policy = {0};
+    struct accel_thread_plan threads = {0};
+    struct accel_bandwidth result = {.size = sizeof(result)};
+    int32_t code;
+    if (topology == NULL || out_bandwidth == NULL || out_bandwidth->size < sizeof(result))
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_doctor_measure needs a context that has discovered, and a place of its size");
+    if (accel_topology_machine(topology)->recorded)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "a recorded machine cannot be measured");
+    code = choose_bytes(accel_topology_machine(topology), &result, error);
+    if (code == ACCEL_OK)
+        code = accel_topology_threads(topology, &policy, &threads, error);
+    if (code == ACCEL_OK) {
+        result.threads = threads.count;
+        snprintf(result.reason, sizeof(result.reason), "%s", threads.reason);
+        code = measure(topology, &threads, &result, error);
+    }
+    accel_thread_plan_free(&threads);
+    if (code == ACCEL_OK)
+        *out_bandwidth = result;
+    return code;
+}

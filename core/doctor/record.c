@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills a snapshot from a context and writes it. */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/strbuf.h"
+#include "core/doctor/doctor.h"
+#include "core/doctor/gather.h"
+#include "core/plugin/plugin.h"
+#include "core/snapshot/snapshot.h"
+#include "core/topology/topology.h"
+
+#define MOST_FILES 256u
+#define PROFILE_LIMIT ((size_t)1 << 20)
+
+/* One recording. The arena holds the arrays; strings are the context's. */
+struct recorder {
+    struct accel_context *context;
+    struct accel_arena arena;
+    struct accel_snapshot snapshot;
+    struct accel_error *error;
+    char *xml;
+    char time[32];
+};
+
+static int32_t no_memory(const struct recorder *recorder)
+{
+    return accel_error_set(recorder->error, ACCEL_E_MEMORY, "no memory for a snapshot");
+}
+
+/* ---- records of the context ---- */
+
+static int32_t record_machine(struct recorder *recorder)
+{
+    const struct accel_topology *topology = accel_context_topology(recorder->context);
+    const struct accel_machine *machine = accel_topology_machine(topology);
+    struct accel_snapshot_topology *out = &recorder->snapshot.topology;
+    int32_t code;
+    accel_plugins_lock();
+    code = accel_topology_export(topology, &recorder->xml, recorder->error);
+    accel_plugins_unlock();
+    if (code != ACCEL_OK)
+        return code;
+    out->board = machine->board;
+    out->limits = machine->limits;
+    return accel_snapshot_take_xml(&recorder->snapshot, recorder->xml, &recorder->arena, recorder->error);
+}
+
+static int32_t record_hardware(struct recorder *recorder)
+{
+    const struct accel_rows *rows = &recorder->context->hardware;
+    struct accel_hardware *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
+    for (uint32_t i = 0; list && i < rows->count; i++)
+        list[i] = *(const struct accel_hardware *)rows->items[i];
+    recorder->snapshot.hardware = list;
+    recorder->snapshot.hardware_count = rows->count;
+    return list ? ACCEL_OK : no_memory(recorder);
+}
+
+static int32_t record_facts(struct recorder *recorder)
+{
+    const struct accel_rows *rows = &recorder->context->facts;
+    struct accel_fact *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
+    for (uint32_t i = 0; list && i < rows->count; i++)
+        list[i] = *(const struct accel_fact *)rows->items[i];
+    recorder->snapshot.facts = list;
+    recorder->snapshot.fact_count = rows->count;
+    return list ? ACCEL_OK : no_memory(recorder);
+}
+
+static int32_t record_plugins(struct recorder *recorder)
+{
+    uint32_t count = accel_plugin_count(recorder->context);
+    struct accel_plugin_info *list = accel_arena_array(&recorder->arena, count, sizeof(*list));
+    for (uint32_t i = 0; list && i < count; i++)
+        list[i] = *accel_plugin_get(recorder->context, i);
+    recorder->snapshot.plugins = list;
+    recorder->snapshot.plugin_count = count;
+    return list ? ACCEL_OK : no_memory(recorder);
+}
+
+static int32_t record_devices(struct recorder *recorder)
+{
+    const struct accel_rows *rows = &recorder->context->devices;
+    struct accel_snapshot_device *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
+    /* In the order in which they were found, which breaks ties of ranks when they are listed again. */
+    for (uint32_t i = 0; list && i < rows->count; i++) {
+        const struct accel_listed *listed = rows->items[i];
+        uint32_t place = 0;
+        for (uint32_t j = 0; j < rows->count; j++)
+            place += ((const struct accel_listed *)rows->items[j])->order < listed->order;
+        list[place] = (struct accel_snapshot_device){.driver = listed->info.driver,
+                                                     .version = listed->owner->driver->version,
+                                                     .plugin = listed->info.plugin,
+                                                     .facts = *listed->info.facts};
+    }
+    recorder->snapshot.devices = list;
+    recorder->snapshot.device_count = rows->count;
+    return list ? ACCEL_OK : no_memory(recorder);
+}
+
+static int32_t record_verdicts(struct recorder *recorder)
+{
+    const struct accel_rows *rows = &recorder->context->verdicts;
+    struct accel_verdict *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
+    for (uint32_t i = 0; list && i < rows->count; i++)
+        list[i] = *(const struct accel_verdict *)rows->items[i];
+    recorder->snapshot.verdicts = list;
+    recorder->snapshot.verdict_count = rows->count;
+    return list ? ACCEL_OK : no_memory(recorder);
+}
+
+/* ---- what was in force ---- */
+
+static int32_t record_file(struct recorder *recorder, const char *folder, const char *name,
+                           struct accel_snapshot_file *file)
+{
+    char *path = accel_file_join(folder, name);
+    char *data = NULL;
+    char hash[24];
+    size_t bytes = 0;
+    int32_t code = path ? accel_file_read(path, PROFILE_LIMIT, &data, &bytes, NULL) : ACCEL_E_MEMORY;
+    if (code == ACCEL_OK) {
+        snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)accel_hash64(data, bytes, 0));
+        file->bytes = bytes;
+        file->hash = accel_arena_strdup(&recorder->arena, hash);
+        file->path = accel_arena_strdup(&recorder->arena, path);
+        code = file->hash && file->path ? ACCEL_OK : ACCEL_E_MEMORY;
+    }
+    free(data);
+    free(path);
+    return code;
+}
+
+static int is_yaml(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".yaml") == 0;
+}
+
+/* Files of the folder of profiles itself and of the folders in it that layers come from. */
+static int32_t record_folder(struct recorder *recorder, const char *folder, struct accel_snapshot_file *files)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_yaml, alphasort);
+    int32_t code = ACCEL_OK;
+    for (int i = 0; i < count; i++) {
+        uint32_t *at = &recorder->snapshot.profile_count;
+        if (code != ACCEL_E_MEMORY && *at < MOST_FILES) {
+            code = record_file(recorder, folder, entries[i]->d_name, &files[*at]);
+            *at += code == ACCEL_OK;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return code == ACCEL_E_MEMORY ? no_memory(recorder) : ACCEL_OK;
+}
+
+static int32_t record_profiles(struct recorder *recorder)
+{
+    static const char *const folders[] = {"", "clients", "devices", "models"};
+    struct accel_snapshot_file *files = accel_arena_array(&recorder->arena, MOST_FILES, sizeof(*files));
+    char *root = NULL;
+    int32_t code = accel_context_profile_folder(recorder->context, &root, NULL);
+    if (files == NULL)
+        code = no_memory(recorder);
+    else if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
+        return ACCEL_OK;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && code == ACCEL_OK; i++) {
+        char *folder = accel_file_join(root, folders[i]);
+        code = folder ? record_folder(recorder, folder, files) : no_memory(recorder);
+        free(folder);
+    }
+    free(root);
+    recorder->snapshot.profiles = files;
+    return code;
+}
+
+static int32_t record_environment(struct recorder *recorder)
+{
+    static const char prefix[] = "ACCEL_";
+    extern char **environ;
+    uint32_t count = 0;
+    const char **list;
+    for (char **at = environ; at && *at; at++)
+        count += strncmp(*at, prefix, sizeof(prefix) - 1) == 0;
+    list = accel_arena_array(&recorder->arena, count, sizeof(*list));
+    if (list == NULL)
+        return no_memory(recorder);
+    for (char **at = environ; at && *at && recorder->snapshot.environment_count < count; at++) {
+        if (strncmp(*at, prefix, sizeof(prefix) - 1) != 0)
+            continue;
+        list[recorder->snapshot.environment_count] = accel_arena_strdup(&recorder->arena, *at);
+        if (list[recorder->snapshot.environment_count++] == NULL)
+            return no_memory(recorder);
+    }
+    recorder->snapshot.environment = list;
+    return ACCEL_OK;
+}
+
+static int32_t record_evidence(struct recorder *recorder)
+{
+    struct accel_doctor_table table = {0};
+    struct accel_error why = {0};
+    int32_t code = accel_doctor_open_table(recorder->context, &recorder->arena, &table, &why);
+    /* Without the table there is less to look at, and the snapshot is still of use. */
+    if (code == ACCEL_E_MEMORY)
+        return no_memory(recorder);
+    if (code != ACCEL_OK)
+        accel_log_write(&recorder->context->log, ACCEL_LOG_WARN, "doctor", "text=\"%s\"", why.text);
+    return accel_doctor_gather(recorder->context, &table, &recorder->snapshot.evidence, recorder->error);
+}
+
+static void record_time(struct recorder *recorder)
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    recorder->time[0] = '\0';
+    if (gmtime_r(&now, &parts))
+        strftime(recorder->time, sizeof(recorder->time), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    recorder->snapshot.time = recorder->time;
+}
+
+static int32_t fill(struct recorder *recorder)
+{
+    static int32_t (*const steps[])(struct recorder *) = {record_machine,  record_hardware,    record_facts,
+                                                          record_plugins,  record_devices,     record_verdicts,
+                                                          record_profiles, record_environment, record_evidence};
+    int32_t code = ACCEL_OK;
+    recorder->snapshot.path = recorder->snapshot.about = "";
+    recorder->snapshot.schema = ACCEL_SNAPSHOT_SCHEMA;
+    recorder->snapshot.version = PACKAGE_VERSION;
+    record_time(recorder);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
+        code = steps[i](recorder);
+    return code;
+}
+
+/* ---- the public face ---- */
+
+int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
+                            struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct recorder recorder = {.context = context, .error = error};
+    struct accel_strbuf text = {0};
+    int32_t code = ACCEL_OK;
+    if (out_text)
+        *out_text = NULL;
+    if (context == NULL || out_text == NULL || accel_context_topology(context) == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_snapshot_text needs a context that has discovered, and a place for the text");
+    accel_arena_init(&recorder.arena, 0);
+    accel_strbuf_init(&text, ACCEL_SNAPSHOT_BYTES);
+    accel_evidence_init(&recorder.snapshot.evidence, &recorder.arena);
+    if (context->snapshot == NULL)
+        code = fill(&recorder);
+    if (code == ACCEL_OK)
+        code = accel_snapshot_print(context->snapshot ? context->snapshot : &recorder.snapshot, &text, error);
+    if (code == ACCEL_OK) {
+        if (out_bytes)
+            *out_bytes = text.length;
+        *out_text = accel_strbuf_take(&text);
+    }
+    accel_strbuf_free(&text);
+    free(recorder.xml);
+    accel_arena_free(&recorder.arena);
+    return code;
+}
+
+void accel_snapshot_free(char *text) ACCEL_NOEXCEPT
+{
+    free(text);
+}
+
+int32_t accel_snapshot_write(struct accel_context *context, const char *path, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    char *text = NULL;
+    uint64_t bytes = 0;
+    int32_t code;
+    if (path == NULL || path[0] == '\0')
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_snapshot_write needs the name of a file");
+    code = accel_snapshot_text(context, &text, &bytes, error);
+    if (code == ACCEL_OK)
+        code = accel_file_write(path, text, bytes, 0644, error);
+    accel_snapshot_free(text);
+    return code;
+}

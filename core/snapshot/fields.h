@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Structs as JSON objects and back, by one table each: a row says key, type and offset. Reading is strict: unknown
+ * keys, keys twice, missing ones, wrong types and numbers out of range are errors with file:line:column. Strings and
+ * arrays of what is read lie in an arena.
+ */
+#ifndef ACCEL_CORE_SNAPSHOT_FIELDS_H
+#define ACCEL_CORE_SNAPSHOT_FIELDS_H
+
+#include <accel/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/json.h"
+#include "core/profile/yaml.h"
+
+/** Type of a member, and how its value is written. */
+enum field_type {
+    FIELD_TEXT,    /**< const char *; absent: "" */
+    FIELD_MAYBE,   /**< const char *; absent: NULL, and NULL is not written */
+    FIELD_U32,     /**< uint32_t */
+    FIELD_I32,     /**< int32_t */
+    FIELD_U64,     /**< uint64_t */
+    FIELD_HEX,     /**< uint32_t as the text "0x1af4" */
+    FIELD_ADDRESS, /**< four uint32_t, domain, bus, slot, function, as the text "0000:65:00.0" */
+    FIELD_BYTES16, /**< uint8_t[16] as 32 hexadecimal digits; zeros are not written */
+    FIELD_WORD,    /**< uint32_t, index in `words`, whose first is for 0; NULL ends them */
+    FIELD_CODE,    /**< int32_t, a status by its name */
+    FIELD_BITS,    /**< uint32_t, a list of `words`, one for each bit from the lowest */
+    FIELD_TEXTS,   /**< const char *const *, with its uint32_t count at `count` */
+    FIELD_NUMBERS, /**< const uint32_t *, with its uint32_t count at `count` */
+    FIELD_RECORDS, /**< array of structs of `size` bytes by `table`, with its uint32_t count at `count` */
+    FIELD_RECORD,  /**< pointer to one struct by `table`; absent: NULL */
+    FIELD_INSIDE   /**< a struct by `table` that is a member itself; absent: zeros */
+};
+
+struct accel_fields;
+
+/** One member. */
+struct accel_field {
+    const char *key;
+    enum field_type type;
+    uint32_t needed; /**< 1: has to be there, and is always written */
+    size_t offset;
+    size_t count; /**< offset of the count */
+    size_t size;  /**< of a record */
+    const char *const *words;
+    const struct accel_fields *table;
+};
+
+/** A struct. */
+struct accel_fields {
+    const struct accel_field *rows;
+    uint32_t count;
+};
+
+/** Fills a zeroed struct from a mapping. */
+int32_t accel_fields_read(const struct accel_fields *table, const char *path, const struct accel_yaml_node *node,
+                          struct accel_arena *arena, void *out_record, struct accel_error *error);
+
+/** Writes the members of a struct into the object that is open. */
+void accel_fields_write(const struct accel_fields *table, const void *record, struct accel_json *json);
+
+/** A whole number of a scalar, at most `most`; true and *out_value, or false. Decimal, or hexadecimal after "0x". */
+bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
+
+/** Reads "0000:65:00.0" into domain, bus, slot, function. */
+bool accel_fields_address(const char *text, uint32_t out_address[4]);
+
+#endif

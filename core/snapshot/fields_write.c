@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing: a struct becomes the members of an object. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/snapshot/fields.h"
+
+static uint32_t number_at(const void *member)
+{
+    return *(const uint32_t *)member;
+}
+
+static void write_address(const struct accel_field *row, const uint32_t *address, struct accel_json *json)
+{
+    char text[32];
+    if ((address[0] | address[1] | address[2] | address[3]) == 0 && !row->needed)
+        return;
+    snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", address[0], address[1], address[2], address[3]);
+    accel_json_member_text(json, row->key, text);
+}
+
+static void write_bytes(const struct accel_field *row, const uint8_t bytes[16], struct accel_json *json)
+{
+    static const uint8_t none[16];
+    char text[33];
+    if (memcmp(bytes, none, sizeof(none)) == 0)
+        return;
+    for (uint32_t i = 0; i < 16; i++)
+        snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
+    accel_json_member_text(json, row->key, text);
+}
+
+static void write_text(const struct accel_field *row, const char *text, struct accel_json *json)
+{
+    if (text && (text[0] != '\0' || row->needed))
+        accel_json_member_text(json, row->key, text);
+}
+
+static void write_hexadecimal(const struct accel_field *row, uint32_t value, struct accel_json *json)
+{
+    char text[16];
+    if (value == 0 && !row->needed)
+        return;
+    snprintf(text, sizeof(text), "0x%04x", value);
+    accel_json_member_text(json, row->key, text);
+}
+
+/* A word that later versions of the struct have is left to them: the first one stands in for it. */
+static const char *word_of(const struct accel_field *row, uint32_t value)
+{
+    for (uint32_t i = 0; row->words[i]; i++)
+        if (i == value)
+            return row->words[i];
+    return row->words[0];
+}
+
+static void write_scalar(const struct accel_field *row, const void *member, struct accel_json *json)
+{
+    switch (row->type) {
+    case FIELD_TEXT:
+    case FIELD_MAYBE:
+        write_text(row, *(const char *const *)member, json);
+        break;
+    case FIELD_HEX:
+        write_hexadecimal(row, number_at(member), json);
+        break;
+    case FIELD_ADDRESS:
+        write_address(row, member, json);
+        break;
+    case FIELD_BYTES16:
+        write_bytes(row, member, json);
+        break;
+    case FIELD_WORD:
+        accel_json_member_text(json, row->key, word_of(row, number_at(member)));
+        break;
+    case FIELD_CODE:
+        accel_json_member_text(json, row->key, accel_error_name(*(const int32_t *)member));
+        break;
+    case FIELD_I32:
+        accel_json_member_i64(json, row->key, *(const int32_t *)member);
+        break;
+    case FIELD_U64:
+        if (*(const uint64_t *)member != 0 || row->needed)
+            accel_json_member_u64(json, row->key, *(const uint64_t *)member);
+        break;
+    default:
+        if (number_at(member) != 0 || row->needed)
+            accel_json_member_u64(json, row->key, number_at(member));
+    }
+}
+
+static void write_bits(const struct accel_field *row, uint32_t bits, struct accel_json *json)
+{
+    if (bits == 0)
+        return;
+    accel_json_member_array(json, row->key);
+    for (uint32_t i = 0; row->words[i]; i++)
+        if ((bits & 1u << i) != 0)
+            accel_json_text(json, row->words[i]);
+    accel_json_array_end(json);
+}
+
+static void write_list(const struct accel_field *row, const char *record, struct accel_json *json)
+{
+    const void *list = *(const void *const *)(const void *)(record + row->offset);
+    uint32_t count = number_at(record + row->count);
+    if (count == 0 && !row->needed)
+        return;
+    accel_json_member_array(json, row->key);
+    for (uint32_t i = 0; i < count; i++) {
+        if (row->type == FIELD_TEXTS) {
+            accel_json_text(json, ((const char *const *)list)[i]);
+        } else if (row->type == FIELD_NUMBERS) {
+            accel_json_u64(json, ((const uint32_t *)list)[i]);
+        } else {
+            accel_json_object_begin(json);
+            accel_fields_write(row->table, (const char *)list + (size_t)i * row->size, json);
+            accel_json_object_end(json);
+        }
+    }
+    accel_json_array_end(json);
+}
+
+static void write_record(const struct accel_field *row, const void *record, struct accel_json *json)
+{
+    if (record == NULL)
+        return;
+    accel_json_member_object(json, row->key);
+    accel_fields_write(row->table, record, json);
+    accel_json_object_end(json);
+}
+
+/* A struct inside that begins with a text that is NULL is not there. */
+static bool is_there(const struct accel_field *row, const char *member)
+{
+    const struct accel_field *first = &row->table->rows[0];
+    return first->type != FIELD_MAYBE || *(const char *const *)(const void *)(member + first->offset) != NULL;
+}
+
+void accel_fields_write(const struct accel_fields *table, const void *given, struct accel_json *json)
+{
+    const char *record = given;
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct accel_field *row = &table->rows[i];
+        const char *member = record + row->offset;
+        switch (row->type) {
+        case FIELD_BITS:
+            write_bits(row, number_at(member), json);
+            break;
+        case FIELD_TEXTS:
+        case FIELD_NUMBERS:
+        case FIELD_RECORDS:
+            write_list(row, record, json);
+            break;
+        case FIELD_RECORD:
+            write_record(row, *(const void *const *)(const void *)member, json);
+            break;
+        case FIELD_INSIDE:
+            write_record(row, is_there(row, member) ? member : NULL, json);
+            break;
+        default:
+            write_scalar(row, member, json);
+        }
+    }
+}

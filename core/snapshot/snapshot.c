@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/snapshot/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/snapshot/tables.h"
+
+#define EVIDENCE "evidence"
+#define MOST_ITEMS 65536u
+
+static const struct accel_yaml_limits limits = {"snapshot", ACCEL_SNAPSHOT_BYTES, 1u << 16, MOST_ITEMS, 1u << 20};
+
+static int32_t no_memory(const char *path, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for snapshot %.200s", path);
+}
+
+/* ---- reading ---- */
+
+static int32_t read_item(const char *path, const struct accel_yaml_node *node, struct accel_evidence *evidence,
+                         struct accel_error *error)
+{
+    const struct accel_yaml_node *kind = node->kind == ACCEL_YAML_MAPPING ? node->first : NULL;
+    const struct accel_yaml_node *name = kind ? kind->next : NULL;
+    struct accel_evidence_item *item;
+    if (name == NULL || strcmp(kind->text, "kind") != 0 || strcmp(name->text, "name") != 0)
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "evidence begins with \"kind\" and \"name\"");
+    for (const struct accel_yaml_node *key = kind; key; key = key->next)
+        if (key->value->kind != ACCEL_YAML_TEXT)
+            return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" of evidence is no text", key->text);
+    item = accel_evidence_add(evidence, kind->value->text, name->value->text);
+    for (const struct accel_yaml_node *key = name->next; key; key = key->next)
+        accel_evidence_put(evidence, item, key->text, key->value->text);
+    return evidence->failed ? no_memory(path, error) : ACCEL_OK;
+}
+
+/* Takes the evidence out of the tree, so that what is left is the table's. */
+static int32_t take_evidence(const char *path, struct accel_yaml_node *root, struct accel_evidence *evidence,
+                             struct accel_error *error)
+{
+    const struct accel_yaml_node *list = NULL;
+    int32_t code = ACCEL_OK;
+    for (struct accel_yaml_node **at = &root->first; *at; at = &(*at)->next) {
+        if (strcmp((*at)->text, EVIDENCE) != 0)
+            continue;
+        list = (*at)->value;
+        *at = (*at)->next;
+        break;
+    }
+    if (list && list->kind != ACCEL_YAML_SEQUENCE)
+        return accel_yaml_refuse(path, list, error, ACCEL_E_CORRUPT, "evidence is a list");
+    for (const struct accel_yaml_node *node = list ? list->first : NULL; node && code == ACCEL_OK; node = node->next)
+        code = read_item(path, node, evidence, error);
+    return code;
+}
+
+int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
+                             struct accel_snapshot *out_snapshot, struct accel_error *error)
+{
+    struct accel_yaml_node *root;
+    int32_t code;
+    memset(out_snapshot, 0, sizeof(*out_snapshot));
+    accel_evidence_init(&out_snapshot->evidence, arena);
+    code = accel_yaml_parse_within(&limits, path, data, bytes, arena, &root, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (root->kind != ACCEL_YAML_MAPPING)
+        return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
+    code = take_evidence(path, root, &out_snapshot->evidence, error);
+    if (code == ACCEL_OK)
+        code = accel_fields_read(&accel_snapshot_fields, path, root, arena, out_snapshot, error);
+    if (code == ACCEL_OK && strcmp(out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA) != 0)
+        code = accel_yaml_refuse(path, root, error, ACCEL_E_UNSUPPORTED, "schema \"%.60s\" is not %s",
+                                 out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA);
+    if (code != ACCEL_OK)
+        return code;
+    out_snapshot->path = accel_arena_strdup(arena, path);
+    return out_snapshot->path ? ACCEL_OK : no_memory(path, error);
+}
+
+int32_t accel_snapshot_read(const char *path, struct accel_arena *arena, struct accel_snapshot *out_snapshot,
+                            struct accel_error *error)
+{
+    char *data = NULL;
+    size_t bytes = 0;
+    int32_t code = accel_file_read(path, ACCEL_SNAPSHOT_BYTES, &data, &bytes, error);
+    if (code == ACCEL_OK)
+        code = accel_snapshot_parse(path, data, bytes, arena, out_snapshot, error);
+    free(data);
+    return code;
+}
+
+char *accel_snapshot_xml(const struct accel_snapshot *snapshot, struct accel_arena *arena, size_t *out_bytes)
+{
+    const struct accel_snapshot_topology *topology = &snapshot->topology;
+    size_t bytes = 1;
+    char *text, *at;
+    for (uint32_t i = 0; i < topology->line_count; i++)
+        bytes += strlen(topology->xml[i]) + 1;
+    text = at = accel_arena_alloc(arena, bytes, 1);
+    for (uint32_t i = 0; text && i < topology->line_count; i++) {
+        at = stpcpy(at, topology->xml[i]);
+        *at++ = '\n';
+    }
+    *out_bytes = bytes;
+    return text;
+}
+
+/* ---- writing ---- */
+
+/* Lines such as <info name="HostName" value="..."/>. What follows names machines and people, and answers nothing. */
+static bool is_private(const char *line)
+{
+    static const char *const words[] = {"HostName", "Serial", "UUID",     "Address",
+                                        "GUID",     "GID",    "AssetTag", "ProcessName"};
+    static const char begin[] = "<info name=\"";
+    const char *name = strstr(line, begin);
+    const char *end = name ? strchr(name + sizeof(begin) - 1, '"') : NULL;
+    for (size_t i = 0; end && i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *found = strstr(name, words[i]);
+        if (found && found < end)
+            return true;
+    }
+    return false;
+}
+
+int32_t accel_snapshot_take_xml(struct accel_snapshot *snapshot, char *xml, struct accel_arena *arena,
+                                struct accel_error *error)
+{
+    const char **lines;
+    uint32_t count = 1;
+    for (const char *at = xml; *at; at++)
+        count += *at == '\n';
+    lines = accel_arena_array(arena, count, sizeof(*lines));
+    if (lines == NULL)
+        return no_memory("topology", error);
+    count = 0;
+    for (char *line = strsep(&xml, "\n"); line; line = strsep(&xml, "\n"))
+        if (line[0] != '\0' && !is_private(line))
+            lines[count++] = line;
+    snapshot->topology.xml = lines;
+    snapshot->topology.line_count = count;
+    return ACCEL_OK;
+}
+
+static void write_evidence(const struct accel_evidence *evidence, struct accel_json *json)
+{
+    accel_json_member_array(json, EVIDENCE);
+    for (const struct accel_evidence_item *item = evidence->first; item; item = item->next) {
+        accel_json_object_begin(json);
+        accel_json_member_text(json, "kind", item->kind);
+        accel_json_member_text(json, "name", item->name);
+        for (const struct accel_evidence_pair *pair = item->first; pair; pair = pair->next)
+            accel_json_member_text(json, pair->key, pair->value);
+        accel_json_object_end(json);
+    }
+    accel_json_array_end(json);
+}
+
+int32_t accel_snapshot_print(const struct accel_snapshot *snapshot, struct accel_strbuf *out, struct accel_error *error)
+{
+    struct accel_json json;
+    accel_json_init(&json, out, 1);
+    accel_json_object_begin(&json);
+    accel_fields_write(&accel_snapshot_fields, snapshot, &json);
+    write_evidence(&snapshot->evidence, &json);
+    accel_json_object_end(&json);
+    accel_strbuf_char(out, '\n');
+    return accel_json_finish(&json) && !out->failed ? ACCEL_OK : no_memory("to be written", error);
+}

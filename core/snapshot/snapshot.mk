@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+libaccel_core_la_SOURCES += \
+	%D%/evidence.c %D%/evidence.h \
+	%D%/fields.c %D%/fields.h \
+	%D%/fields_write.c \
+	%D%/snapshot.c %D%/snapshot.h \
+	%D%/tables.c %D%/tables.h
