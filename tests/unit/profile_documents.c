@@ -100,6 +100,36 @@ static const struct configuration configurations[] = {
 
 #define CONFIGURATIONS (sizeof(configurations) / sizeof(configurations[0]))
 
+/* The descriptors of their examples, in the same order. The one of A26, LLaVA-1.5-1.1b, was never published. */
+static const char *const examples[CONFIGURATIONS] = {"bert-base-uncased",
+                                                     "llama-7b",
+                                                     "bert-base-uncased",
+                                                     "llama-7b",
+                                                     "bert-base-uncased",
+                                                     "llama-7b",
+                                                     "bert-tiny",
+                                                     "opt-125m",
+                                                     "bert-tiny",
+                                                     "opt-125m",
+                                                     "bert-base-uncased",
+                                                     "llama-2-7b",
+                                                     "llama-7b",
+                                                     "clip-vit-base-patch32",
+                                                     "llava-1.5-7b",
+                                                     "blip2-opt-2.7b",
+                                                     "clip-vit-base-patch32",
+                                                     "blip-captioning",
+                                                     "clip-vit-base-patch32",
+                                                     "llava-1.5-7b",
+                                                     "clip-vit-base-patch32",
+                                                     "blip-captioning",
+                                                     "clip-vit-base-patch32",
+                                                     "blip-captioning",
+                                                     "clip-vit-base-patch32",
+                                                     NULL,
+                                                     "xclip",
+                                                     "llava-1.5-7b"};
+
 /* Whether "KEY=VALUE ~KEY ..." names the setting. */
 static int names(const char *words, const char *key)
 {
@@ -128,12 +158,12 @@ static void check_word(const struct fixture *f, const struct configuration *c, c
     assert_cited(c->id, setting, c->platform, c->document, c->first, c->last);
 }
 
-static void check_configuration(struct fixture *f, const struct configuration *c)
+static void check_configuration(struct fixture *f, const struct configuration *c, const char *facts)
 {
     /* opencl.yaml is empty, so that this is what holds on every platform. */
     struct accel_settings *anywhere = resolve_for(f, "opencl", "device.kind=gpu", NULL);
     char words[512];
-    resolve(f, c->platform, c->facts);
+    resolve(f, c->platform, facts);
     snprintf(words, sizeof(words), "%s", c->settings);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
         check_word(f, c, anywhere, word);
@@ -151,7 +181,24 @@ static void test_configurations(void **state)
     struct fixture *f = *state;
     assert_int_equal(CONFIGURATIONS, 28);
     for (size_t i = 0; i < CONFIGURATIONS; i++)
-        check_configuration(f, &configurations[i]);
+        check_configuration(f, &configurations[i], configurations[i].facts);
+}
+
+/* The same where the model is named as the documents do, and its descriptor says what it is. */
+static void test_examples(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t count = 0;
+    for (size_t i = 0; i < CONFIGURATIONS; i++) {
+        const char *request = strstr(configurations[i].facts, "request.");
+        char facts[200];
+        if (examples[i] == NULL)
+            continue;
+        snprintf(facts, sizeof(facts), "model.name=%s %s", examples[i], request ? request : "");
+        check_configuration(f, &configurations[i], facts);
+        count++;
+    }
+    assert_int_equal(count, 27);
 }
 
 /* The check itself: what it has to see, and what it has to refuse. */
@@ -549,6 +596,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_citations),
         cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_examples),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_length_overruled),
