@@ -198,3 +198,7 @@ tests_unit_tables_documents_SOURCES = %D%/tables_documents.c
 tests_unit_tables_documents_LDADD = $(core_test_libs)
 tests_unit_tables_language_SOURCES = %D%/tables_language.c
 tests_unit_tables_language_LDADD = $(core_test_libs)
+
+unit_tests += tests/unit/plan_sketch
+tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/sketch_support.h %D%/device_support.h
+tests_unit_plan_sketch_LDADD = $(core_test_libs)
