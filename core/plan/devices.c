@@ -105,14 +105,16 @@ static int32_t begin_targets(struct placer *p)
     return p->s->plan->device ? add_listed(p, p->s->plan->device, NULL) : add_described(p);
 }
 
-/* Others of the same driver, best first. */
+/* Others of the same driver and kind, best first. */
 static int32_t add_siblings(struct placer *p)
 {
     const struct accel_context *context = p->s->plan->context;
+    const struct accel_listed *own = p->s->plan->device;
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_device_count(context) && code == ACCEL_OK; i++) {
+    for (uint32_t i = 0; i < accel_device_count(context) && own && code == ACCEL_OK; i++) {
         const struct accel_device_info *info = accel_device_get(context, i);
-        if (p->s->plan->device && is_candidate(info) && strcmp(info->driver, p->s->plan->device->info.driver) == 0)
+        if (is_candidate(info) && strcmp(info->driver, own->info.driver) == 0 &&
+            info->facts->kind == own->info.facts->kind)
             code = add_listed(p, accel_context_find(context, info->name), NULL);
     }
     return code;

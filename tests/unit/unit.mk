@@ -202,3 +202,12 @@ tests_unit_tables_language_LDADD = $(core_test_libs)
 unit_tests += tests/unit/plan_sketch
 tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/sketch_support.h %D%/device_support.h
 tests_unit_plan_sketch_LDADD = $(core_test_libs)
+
+unit_tests += tests/unit/plan_deny
+tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h %D%/device_support.h
+tests_unit_plan_deny_LDADD = $(core_test_libs)
+
+unit_tests += tests/unit/plan_devices
+tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
+	%D%/device_support.h
+tests_unit_plan_devices_LDADD = $(core_test_libs)

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nothing is silently another: with the policies as they are built in (deny), each thing that a device may lack is
+ * taken away in turn, and a named error comes; with warn it is another, said in a note or in the log. And what a run
+ * does not carry out is refused by the name of its setting.
+ */
+#include "config.h"
+
+#include "tests/unit/plan_farm.h"
+#include "tests/unit/sketch_support.h"
+
+#include <unistd.h>
+
+struct bench {
+    struct farm farm;
+    struct farm_graph graph;
+    struct accel_context *context;
+    struct accel_plan *plan;
+    struct accel_error error;
+    char folder[128];
+    char log[4096];
+};
+
+static const struct shapes small = {4, 256, 512, 4, 2, 64, 1000, ACCEL_F32};
+
+static void write_file(const struct bench *b, const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+    snprintf(path, sizeof(path), "%s/%s", b->folder, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void take_log(void *data, uint32_t level, const char *text)
+{
+    struct bench *b = data;
+    size_t used = strlen(b->log);
+    (void)level;
+    snprintf(b->log + used, sizeof(b->log) - used, "%s\n", text);
+}
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    const char *temporary = getenv("TMPDIR");
+    assert_non_null(b);
+    snprintf(b->folder, sizeof(b->folder), "%s/accel-deny-XXXXXX", temporary ? temporary : "/tmp");
+    assert_non_null(mkdtemp(b->folder));
+    write_file(b, "base.yaml", "accel-profile: 1\n");
+    b->farm.devices[0] = (struct farm_device){.id = "a", .kind = ACCEL_DEVICE_CPU, .bytes = 1ull << 34, .threads = 2};
+    b->farm.count = 1;
+    farm_graph_make(&b->graph);
+    *state = b;
+    return 0;
+}
+
+static void open_context(struct bench *b)
+{
+    struct accel_context_options options = {.size = sizeof(options),
+                                            .flags = ACCEL_CONTEXT_NO_PLUGINS | ACCEL_CONTEXT_NO_CACHE,
+                                            .log = take_log,
+                                            .log_data = b,
+                                            .profile_path = b->folder};
+    assert_int_equal(accel_context_create(&options, &b->context, &b->error), ACCEL_OK);
+    assert_int_equal(accel_context_discover(b->context, &b->error), ACCEL_OK);
+    if (accel_context_attach_driver(b->context, farm_driver(&b->farm), &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    char path[256];
+    accel_plan_free(b->plan);
+    if (b->context)
+        assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+    accel_builder_free(b->graph.builder);
+    snprintf(path, sizeof(path), "%s/base.yaml", b->folder);
+    unlink(path);
+    rmdir(b->folder);
+    free(b);
+    return 0;
+}
+
+/* A plan with up to two settings, "key", "value" each. */
+static int32_t create(struct bench *b, const char *device, const char *first, const char *first_value,
+                      const char *second, const char *second_value)
+{
+    const struct accel_given given[] = {{first, first_value, "the test"}, {second, second_value, "the test"}};
+    static const struct accel_given capability = {"device.capability", "75", "the test's device"};
+    struct accel_plan_request request = {.size = sizeof(request),
+                                         .device = device,
+                                         .given = given,
+                                         .given_count = (first != NULL) + (second != NULL),
+                                         .model = &capability,
+                                         .model_count = 1};
+    accel_plan_free(b->plan);
+    b->plan = NULL;
+    accel_error_clear(&b->error);
+    return accel_plan_create(b->context, &request, &b->plan, &b->error);
+}
+
+static int32_t sketch(struct bench *b, uint32_t type)
+{
+    struct shapes shapes = small;
+    struct sketched s;
+    int32_t code;
+    shapes.type = type;
+    sketched_make(&s, &shapes);
+    accel_error_clear(&b->error);
+    code = accel_plan_sketch(b->plan, &s.sketch, &b->error);
+    sketched_free(&s);
+    return code;
+}
+
+static void assert_error(const struct bench *b, const char *first, const char *second)
+{
+    if (strstr(b->error.text, first) == NULL || strstr(b->error.text, second) == NULL)
+        fail_msg("%s", b->error.text);
+    if (*b->error.remedy == '\0')
+        fail_msg("no remedy: %s", b->error.text);
+}
+
+static void test_all_there(void **state)
+{
+    struct bench *b = *state;
+    open_context(b);
+    assert_int_equal(create(b, "farm:a", "weights.type", "f16", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+    if (accel_plan_runnable(b->plan, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+    assert_string_equal(b->log, "");
+}
+
+static void test_device(void **state)
+{
+    struct bench *b = *state;
+    open_context(b);
+    assert_int_equal(create(b, "farm:b", NULL, NULL, NULL, NULL), ACCEL_E_NOT_FOUND);
+    assert_error(b, "farm:b", "there is no device");
+    assert_null(b->plan);
+    assert_int_equal(create(b, "farm:b", "fallback.device", "warn", NULL, NULL), ACCEL_OK);
+    assert_non_null(strstr(b->log, "fallback=device from=farm:b to=farm:a"));
+}
+
+/* An operator, the type of K and V, and attention: the same answer of a driver, and a policy for each. */
+static void test_nodes(void **state)
+{
+    static const struct {
+        uint32_t op;
+        const char *policy;
+        const char *node;
+    } rows[] = {{ACCEL_OP_CACHE_WRITE, "fallback.kv", "write"}, {ACCEL_OP_ATTENTION, "fallback.attention", "attend"}};
+    struct bench *b = *state;
+    open_context(b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        b->farm.op = rows[i].op;
+        b->farm.answer = ACCEL_CLAIM_EMULATED;
+        assert_int_equal(create(b, NULL, "fallback.operator", "allow", NULL, NULL), ACCEL_OK);
+        assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_E_FALLBACK);
+        assert_error(b, rows[i].node, "the test took it away");
+        assert_non_null(strstr(b->error.remedy, rows[i].policy));
+        assert_int_equal(create(b, NULL, rows[i].policy, "warn", NULL, NULL), ACCEL_OK);
+        assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+        assert_non_null(strstr(b->log, rows[i].node));
+        b->farm.answer = ACCEL_CLAIM_NO;
+        assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_E_REFUSED);
+        assert_error(b, rows[i].node, "does not run on farm:a");
+    }
+}
+
+static void test_attention(void **state)
+{
+    struct bench *b = *state;
+    write_file(b, "base.yaml",
+               "accel-profile: 1\nrules:\n- {set: {attention.capability: 80}, because: a rule of the test}\n");
+    open_context(b);
+    assert_int_equal(create(b, NULL, "attention.kernel", "tiled", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_E_FALLBACK);
+    assert_error(b, "attention.kernel=tiled", "capability 75 (the test's device)");
+    assert_non_null(strstr(b->error.text, "base.yaml:3"));
+    assert_non_null(strstr(b->error.text, "a rule of the test"));
+    assert_int_equal(create(b, NULL, "attention.kernel", "tiled", "fallback.attention", "warn"), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_non_null(note_of(b->plan, "attention.kernel", "eager, not tiled"));
+    /* Left to the plan, it is eager and says why. */
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_string_equal(accel_plan_setting_find(b->plan, "attention.kernel")->value, "eager");
+    assert_non_null(strstr(accel_plan_setting_find(b->plan, "attention.kernel")->because, "capability 75"));
+    /* The weights of attention: tiled never has them all. */
+    assert_int_equal(create(b, NULL, "output.attention", "true", "attention.kernel", "tiled"), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_E_REFUSED);
+    assert_error(b, "output.attention", "tiled");
+    assert_non_null(strstr(b->error.remedy, "attention.kernel=eager"));
+    assert_int_equal(create(b, NULL, "output.attention", "true", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_string_equal(accel_plan_setting_find(b->plan, "attention.kernel")->value, "eager");
+}
+
+static void test_f16(void **state)
+{
+    struct bench *b = *state;
+    b->farm.devices[0].lacks_f16 = 1;
+    open_context(b);
+    assert_int_equal(create(b, NULL, "weights.type", "f16", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_error(b, "weights.type=f16", "farm:a do not read f16");
+    assert_int_equal(create(b, NULL, "weights.type", "f16", "fallback.precision", "warn"), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
+    assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f32");
+    assert_non_null(strstr(part_of(b->plan, "ffn.up")->because, "fallback.precision is warn"));
+    /* Other forms of the same bits are no other precision: the device reads q4_0. */
+    assert_int_equal(create(b, NULL, "weights.type", "q4", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
+    assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "q4_0");
+    assert_non_null(strstr(part_of(b->plan, "ffn.up")->because, "reads q4_0, and no q4_g128"));
+    assert_int_equal(create(b, NULL, "weights.type", "q4", "weights.group", "64"), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_error(b, "weights.type=q4", "q4_g64");
+    assert_int_equal(create(b, NULL, "weights.type", "q8", NULL, NULL), ACCEL_OK);
+    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_error(b, "weights.type=q8", "q8_g128");
+}
+
+static void test_threads(void **state)
+{
+    struct bench *b = *state;
+    open_context(b);
+    assert_int_equal(create(b, NULL, "cpu.threads", "4096", NULL, NULL), ACCEL_E_FALLBACK);
+    assert_error(b, "4096", "threads");
+    assert_int_equal(create(b, NULL, "cpu.threads", "4096", "fallback.threads", "warn"), ACCEL_OK);
+    assert_non_null(strstr(b->log, "fallback=threads from=4096"));
+}
+
+/* Settings that plans count with, and runs do not carry out. */
+static void test_runnable(void **state)
+{
+    static const char *const rows[][2] = {
+        {"sequences", "4"},      {"kv.window", "64tok"},  {"kv.prune", "usage"},         {"tensor.parallel", "2"},
+        {"compute.type", "f16"}, {"kv.enabled", "false"}, {"offload.layers", "2"},       {"output.attention", "true"},
+        {"log.kernels", "true"}, {"weights.type", "q4"},  {"attention.kernel", "eager"}, {"kernels.tuned", "true"},
+    };
+    static const char *const fine[][2] = {
+        {"weights.type", "f16"}, {"load.strategy", "lazy"}, {"placement", "auto"}, {"attention.kernel", "tiled"},
+        {"goal", "latency"},     {"compute.type", "f32"},   {"context", "64tok"},  {"memory.device", "1GiB"},
+    };
+    struct bench *b = *state;
+    open_context(b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(create(b, NULL, rows[i][0], rows[i][1], NULL, NULL), ACCEL_OK);
+        assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+        assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+        if (accel_plan_runnable(b->plan, &b->error) != ACCEL_E_UNSUPPORTED)
+            fail_msg("%s was not refused", rows[i][0]);
+        assert_error(b, rows[i][0], "the test");
+        assert_non_null(note_of(b->plan, rows[i][0], "a run does not carry out"));
+        accel_error_clear(&b->error);
+    }
+    for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+        assert_int_equal(create(b, NULL, fine[i][0], fine[i][1], NULL, NULL), ACCEL_OK);
+        assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+        assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+        if (accel_plan_runnable(b->plan, &b->error) != ACCEL_OK)
+            fail_msg("%s", b->error.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_f16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_runnable, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("plan_deny", tests, NULL, NULL);
+}
