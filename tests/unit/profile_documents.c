@@ -384,7 +384,7 @@ static const struct configuration devices[] = {
     {"W4", "S3", 512, 529, "devices/rtx4090", "device.profile=rtx4090 " LLAMA_7B,
      "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
     {"H200", "S3", 103, 105, "devices/h200", "device.name=NVIDIA+H200 " LLAMA_7B, "attention.kernel=tiled"},
-    {"H200", "S3", 494, 494, "devices/h200", "device.name=NVIDIA+H200 " LLAMA_7B, "weights.type=f16"},
+    {"H200", "S3", 496, 496, "devices/h200", "device.name=NVIDIA+H200 " LLAMA_7B, "weights.type=f16"},
     {"C8 M1", "S0", 146, 146, "devices/m1", "device.name=Apple+M1 " BERT_BASE, "power=efficient"},
     {"C8 M1 Max", "S1", 176, 176, "devices/m1", "device.name=Apple+M1+Max " LLAVA_7B, "power=efficient"},
     {"C8 M2", "S0", 146, 146, "devices/m2", "device.name=Apple+M2+Pro " BERT_BASE, "power=efficient"},
