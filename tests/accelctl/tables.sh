@@ -40,10 +40,16 @@ is "$(value cells.0.rating)" high "first rating"
 is "$(value cells.0.because)" S0:15 "its line"
 is "$(value cells.7.platform)" cpu "the host's device"
 try 0 "$accelctl" matrix --table D3
-is "$(grep -c 'in this program' "$work/out")" 4 "browsers"
-has "no device here"
+is "$(grep -c ', client ' "$work/out")" 4 "browsers"
+has "no device here; a plan needs "
 try 0 "$accelctl" matrix --table D1
 has "not named"
+has "architecture \"bert\" has no implementation here; it would fit: needs "
+try 0 "$accelctl" matrix --table D1 --json
+is "$(value cells.0.host.verdict)" absent "a platform without a device"
+is "$(value cells.7.host.verdict)" refused "a family that does not run"
+is "$(value cells.23.row)$(value cells.23.platform)" "Medium (1B-7B)cpu" "the processors' row"
+is "$(value cells.23.host.needed | tr -d '0-9')" "" "its bytes"
 try 2 "$accelctl" matrix --table D9
 one_error "no such table"
 try 0 "$accelctl" matrix --recommended
@@ -70,6 +76,21 @@ try 1 "$accelctl" claims --format html --out "$work/nowhere/page.html"
 one_error "nowhere/page.html"
 try 1 "$accelctl" claims --format html --out "$work/pages"
 is "$(ls "$work" | grep -c 'pages\.')" 0 "files left beside a folder"
+
+# a run of a row's model on this very device is a measurement, once there is one
+cp -R "$src/profiles" "$work/measured" && chmod -R u+w "$work/measured"
+sed -i "s#model: bert-tiny#model: $q8#" "$work/measured/compat.yaml"
+XDG_STATE_HOME=$work/state
+export XDG_STATE_HOME
+try 0 "$accelctl" matrix --table D1 --json --profiles "$work/measured"
+is "$(value cells.7.host.verdict)" fits "a model that runs, and has not yet"
+try 0 "$accelctl" run "$q8" --prompt Once --tokens 8
+if [ -s "$work/state/accel/history.jsonl" ]; then
+    try 0 "$accelctl" matrix --table D1 --json --profiles "$work/measured"
+    is "$(value cells.7.host.verdict)" measured "a model that has run"
+else
+    echo "skipped: this run left no record in the history"
+fi
 
 # a table that is wrong is an error with its place
 cp -R "$src/profiles" "$work/profiles" && chmod -R u+w "$work/profiles"

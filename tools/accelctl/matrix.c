@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <accel/model/plan.h>
+#include <accel/model/describe.h>
 
 #include "tools/accelctl/say.h"
 
@@ -19,7 +19,7 @@ static const struct {
     const char *words;
 } verdicts[] = {
     [HOST_ABSENT] = {"absent", "no device here"},     [HOST_FITS] = {"fits", "fits"},
-    [HOST_SHORT] = {"short", "does not fit"},         [HOST_REFUSED] = {"refused", "cannot be had"},
+    [HOST_SHORT] = {"short", "does not fit"},         [HOST_REFUSED] = {"refused", "does not run"},
     [HOST_MEASURED] = {"measured", "fits, measured"}, [HOST_UNKNOWN] = {"unknown", "no description of the model"},
 };
 
@@ -80,22 +80,22 @@ static int has_device(struct accel_context *context, const char *platform)
     return 0;
 }
 
+/* Without a device here a refusal is not this host's. */
 static void take_error(struct matrix_cell *cell, const struct accel_error *error, int is_here)
 {
-    cell->verdict = error->code == ACCEL_E_NOT_FOUND ? HOST_UNKNOWN : HOST_REFUSED;
-    if (!is_here && cell->verdict == HOST_REFUSED)
-        cell->verdict = HOST_ABSENT;
-    snprintf(cell->text, sizeof cell->text, "%s%s", is_here ? "" : "no device here; no plan: ", error->text);
+    cell->verdict = is_here ? HOST_REFUSED : HOST_ABSENT;
+    snprintf(cell->text, sizeof cell->text, "%s%s",
+             is_here ? "" : "no device here; a plan for one is refused: ", error->text);
     snprintf(cell->origin, sizeof cell->origin, "%s", accel_error_name(error->code));
 }
 
-/* A speed of such a run on this very device, from the history. */
+/* A speed of such a run on this very device, from the history; one that was only estimated from other runs is none. */
 static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
 {
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
 
-        if (speed->runs == 0 || speed->upper <= 0 || cell->speed > 0)
+        if (strncmp(speed->origin, "measured", 8) != 0 || speed->upper <= 0 || cell->speed > 0)
             continue;
         cell->verdict = HOST_MEASURED;
         cell->speed = speed->upper;
@@ -103,55 +103,94 @@ static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
     }
 }
 
-static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan)
+/* Bytes suffice: whether this version can run it at all, and whether it did. */
+static void take_run(struct matrix_cell *cell, const struct accel_plan *plan,
+                     const struct accel_model_description *description, const char *needs)
+{
+    struct accel_error error = {0};
+
+    cell->verdict = HOST_FITS;
+    take_speed(cell, plan);
+    if (cell->speed > 0) {
+        snprintf(cell->text, sizeof cell->text, "%.3g tok/s; %s", cell->speed, needs);
+        return;
+    }
+    snprintf(cell->text, sizeof cell->text, "%s", needs);
+    if (accel_model_description_runs(description, &error) == ACCEL_OK && accel_plan_runnable(plan, &error) == ACCEL_OK)
+        return;
+    cell->verdict = HOST_REFUSED;
+    snprintf(cell->text, sizeof cell->text, "%.400s; it would fit: %s", error.text, needs);
+}
+
+static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
+                      const struct accel_model_description *description)
 {
     struct accel_plan_fit fit = {.size = sizeof fit};
     struct accel_error error = {0};
     int is_here = accel_plan_device(plan) != NULL;
-    char needed[32], budget[32], lack[32];
+    char bytes[32], needs[80];
 
     if (accel_plan_fit(plan, &fit, &error) != ACCEL_OK) {
         take_error(cell, &error, is_here);
         return;
     }
     cell->needed = fit.needed;
-    cell->budget = fit.budget;
-    bytes_text(fit.needed, needed);
-    bytes_text(fit.budget, budget);
+    cell->budget = is_here ? fit.budget : 0;
+    snprintf(needs, sizeof needs, "needs %s", bytes_text(fit.needed, bytes));
+    if (!is_here) {
+        cell->verdict = HOST_ABSENT;
+        snprintf(cell->origin, sizeof cell->origin, "estimated: sums over the model's weights");
+        snprintf(cell->text, sizeof cell->text, "no device here; a plan %s (estimated)", needs);
+        return;
+    }
     snprintf(cell->origin, sizeof cell->origin, "estimated: sums over the model's weights; budget %s",
              fit.budget_origin);
-    cell->verdict = !is_here ? HOST_ABSENT : fit.fits ? HOST_FITS : HOST_SHORT;
-    if (is_here && fit.fits)
-        take_speed(cell, plan);
-    if (!is_here)
-        snprintf(cell->text, sizeof cell->text, "no device here; planned for one it needs %s", needed);
-    else if (!fit.fits)
-        snprintf(cell->text, sizeof cell->text, "short by %s: needs %s of %s", bytes_text(fit.short_by, lack), needed,
-                 budget);
-    else if (cell->speed > 0)
-        snprintf(cell->text, sizeof cell->text, "%.3g tok/s measured; needs %s of %s", cell->speed, needed, budget);
-    else
-        snprintf(cell->text, sizeof cell->text, "needs %s of %s", needed, budget);
+    snprintf(needs + strlen(needs), sizeof needs - strlen(needs), " of %s (estimated)", bytes_text(fit.budget, bytes));
+    if (fit.fits) {
+        take_run(cell, plan, description, needs);
+        return;
+    }
+    cell->verdict = HOST_SHORT;
+    snprintf(cell->text, sizeof cell->text, "short by %s: %s", bytes_text(fit.short_by, bytes), needs);
 }
 
-static void judge(struct accel_context *context, struct matrix_cell *cell)
+/* Describes the model of a cell, unless it is the one that was described last. */
+static int32_t describe(struct accel_context *context, const char *model, struct accel_model_description **description,
+                        struct accel_error *error)
 {
+    if (*description != NULL && strcmp(accel_model_description_path(*description), model) == 0)
+        return ACCEL_OK;
+    accel_model_description_free(*description);
+    *description = NULL;
+    return accel_model_describe(context, model, description, error);
+}
+
+static void judge(struct accel_context *context, struct matrix_cell *cell, struct accel_model_description **description)
+{
+    const char *model = cell->document != NULL ? cell->document->model : cell->row->model;
     struct accel_given given[SETTINGS_MOST];
-    struct accel_model_plan_options options = {.size = sizeof options, .path = cell->row->model, .given = given};
-    struct accel_model_plan *made = NULL;
+    struct accel_plan_request request = {.size = sizeof request, .platform = cell->platform, .given = given};
+    struct accel_plan *plan = NULL;
     struct accel_error error = {0};
     char copy[512];
+    int32_t code = describe(context, model, description, &error);
 
-    if (cell->document != NULL) {
-        options.path = cell->document->model;
-        options.given_count = cell_settings(cell->document, copy, sizeof copy, given);
+    if (code != ACCEL_OK) {
+        cell->verdict = HOST_UNKNOWN;
+        snprintf(cell->text, sizeof cell->text, "%s", error.text);
+        return;
     }
-    options.platform = cell->platform;
-    if (accel_model_plan_create(context, &options, &made, &error) != ACCEL_OK)
-        take_error(cell, &error, has_device(context, cell->platform));
+    if (cell->document != NULL)
+        request.given_count = cell_settings(cell->document, copy, sizeof copy, given);
+    request.model = accel_model_description_facts(*description, &request.model_count);
+    code = accel_plan_create(context, &request, &plan, &error);
+    if (code == ACCEL_OK)
+        code = accel_plan_sketch(plan, accel_model_description_sketch(*description), &error);
+    if (code == ACCEL_OK)
+        take_plan(cell, plan, *description);
     else
-        take_plan(cell, accel_model_plan_plan(made));
-    accel_model_plan_free(made);
+        take_error(cell, &error, has_device(context, cell->platform));
+    accel_plan_free(plan);
 }
 
 /* ---- the cells ---- */
@@ -181,6 +220,7 @@ static void add_host(struct matrix *matrix, const struct accel_compat *row)
 
 int matrix_make(struct matrix *matrix, const char *table)
 {
+    struct accel_model_description *description = NULL;
     const struct accel_compat *row = NULL;
     uint32_t count = accel_compat_count(matrix->tables);
 
@@ -203,7 +243,8 @@ int matrix_make(struct matrix *matrix, const char *table)
         matrix->cells[matrix->count++] = (struct matrix_cell){.row = row, .document = cell, .platform = cell->platform};
     }
     for (uint32_t i = 0; i < matrix->count; i++)
-        judge(matrix->context, &matrix->cells[i]);
+        judge(matrix->context, &matrix->cells[i], &description);
+    accel_model_description_free(description);
     return 1;
 }
 

@@ -72,9 +72,9 @@ static const char style[] =
     "background:#fff}\n"
     "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}\n"
     "table{border-collapse:collapse;width:100%}\n"
-    "th,td{border:1px solid #d5d9de;padding:.45em .6em;text-align:left;vertical-align:top}\n"
+    "td{min-width:5.5em}th,td{border:1px solid #d5d9de;padding:.45em .6em;text-align:left;vertical-align:top}\n"
     "thead th{background:#f1f3f5}tbody th{background:#fafbfc;font-weight:600}\n"
-    "small{display:block;color:#5a626b}\n"
+    "small{display:block;color:#5a626b;font-weight:400}\n"
     ".r{display:inline-block;white-space:nowrap;padding:0 .5em;border-radius:.6em;font-weight:600}\n"
     ".high,.full,.fits,.measured{background:#d9f0e0;color:#0d5227}\n"
     ".medium,.estimated{background:#e3ecfb;color:#17407f}\n"
@@ -82,7 +82,8 @@ static const char style[] =
     ".none,.short,.rejected,.refused{background:#fbdfdc;color:#861a10}\n"
     ".absent,.unnamed{background:#eceff1;color:#454d55}\n"
     ".n{text-align:right;white-space:nowrap}\n"
-    "@media (prefers-color-scheme:dark){body{background:#16181b;color:#e4e6e8}th,td{border-color:#3a4047}\n"
+    "@media "
+    "(prefers-color-scheme:dark){body{background:#16181b;color:#e4e6e8}td{min-width:5.5em}th,td{border-color:#3a4047}\n"
     "thead th{background:#23272c}tbody th{background:#1c1f23}small{color:#a0a8b0}}\n";
 
 void html_begin(FILE *out, const char *title, const char *about)

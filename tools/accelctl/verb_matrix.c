@@ -61,8 +61,9 @@ static int write_text(FILE *out, void *data)
             printf("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
                    paint(PAINT_PLAIN));
         if (matrix_begins_row(matrix, i))
-            printf("%s%s%s, %s (%s)\n", paint(PAINT_HEADING), row->row, paint(PAINT_PLAIN),
-                   row->client[0] != '\0' ? "in this program" : row->model, row->because);
+            printf("%s%s%s, %s%s (%s)\n", paint(PAINT_HEADING), row->row, paint(PAINT_PLAIN),
+                   row->client[0] != '\0' ? "client " : "", row->client[0] != '\0' ? row->client : row->model,
+                   row->because);
         print_cell(&matrix->cells[i]);
     }
     return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;

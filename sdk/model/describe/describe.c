@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "sdk/model/describe/internal.h"
+#include "sdk/model/family/family.h"
 
 static bool is_there(const char *path)
 {
@@ -120,4 +121,12 @@ const char *accel_model_description_fact(const struct accel_model_description *d
 const struct accel_sketch *accel_model_description_sketch(const struct accel_model_description *description)
 {
     return &description->sketch;
+}
+
+int32_t accel_model_description_runs(const struct accel_model_description *description, struct accel_error *error)
+{
+    const char *name = describe_find_fact(description, "model.family");
+    const struct model_family *family;
+
+    return model_family_find(description->path, name == NULL ? "" : name, &family, error);
 }

@@ -57,6 +57,11 @@ ACCEL_API const char *accel_model_description_fact(const struct accel_model_desc
 ACCEL_API const struct accel_sketch *
 accel_model_description_sketch(const struct accel_model_description *description) ACCEL_NOEXCEPT;
 
+/** Whether this library can run models of that family: ACCEL_OK, or ACCEL_E_UNSUPPORTED with those that it can run as
+ *  the remedy. Says nothing about devices, memory or settings. */
+ACCEL_API int32_t accel_model_description_runs(const struct accel_model_description *description,
+                                               struct accel_error *error) ACCEL_NOEXCEPT;
+
 ACCEL_END_C
 
 #endif
