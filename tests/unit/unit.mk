@@ -211,3 +211,9 @@ unit_tests += tests/unit/plan_devices
 tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
 	%D%/device_support.h
 tests_unit_plan_devices_LDADD = $(core_test_libs)
+unit_tests += tests/unit/describe_models tests/unit/describe_files
+tests_unit_describe_models_SOURCES = %D%/describe_models.c %D%/format_support.h
+tests_unit_describe_models_LDADD = $(model_test_libs)
+tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h
+tests_unit_describe_files_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes from config.json. One table has the names that families use; objects inside are components. */
+#include <stdio.h>
 #include <string.h>
 
 #include "sdk/model/describe/internal.h"
@@ -11,7 +12,7 @@
 /* No size of a component is larger; so products of two fit. */
 #define SIZE_MAX_KNOWN ((json_int_t)1 << 31)
 
-enum { NAMES = 6 };
+enum { NAMES = 6, CONFIG_PLACE = 512 };
 
 struct row {
     const char *names[NAMES]; /* the first that is there and not null counts */
@@ -321,6 +322,7 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
 {
     struct reader reader = {.path = CONFIG_NAME, .error = error};
     struct accel_error inner = {0};
+    char place[CONFIG_PLACE];
     json_t *root = NULL;
     char *text = NULL;
     int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &reader.length, &inner);
@@ -331,11 +333,13 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
         return ACCEL_OK;
     if (code != ACCEL_OK)
         return accel_error_set(error, code, "%s", inner.text);
+    snprintf(place, sizeof place, "%s: %s", d->path, CONFIG_NAME);
+    reader.path = place;
     reader.text = text;
-    code = model_json_parse(CONFIG_NAME, 0, text, reader.length, CONFIG_DEPTH, &root, error);
+    code = model_json_parse(place, 0, text, reader.length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK && !json_is_object(root))
-        code = model_fault(error, ACCEL_E_CORRUPT, CONFIG_NAME, MODEL_NO_OFFSET, "is %s, not an object",
-                           model_json_kind(root));
+        code =
+            model_fault(error, ACCEL_E_CORRUPT, place, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
     if (code == ACCEL_OK && take_family(d, root) != ACCEL_OK)
         code = model_no_memory(error, d->path, 0);
     if (code == ACCEL_OK)

@@ -146,7 +146,8 @@ static void weigh(struct candidate *candidate)
         describe_read_facts(d, &ignored) != ACCEL_OK || !same_family(candidate->file->traits.family, d->traits.family))
         return;
     describe_complete(d);
-    fits = agrees(candidate->file->traits.classes, d->traits.classes, &score) &&
+    fits = d->shapes[d->traits.main].layers == candidate->file->shapes[d->traits.main].layers &&
+           agrees(candidate->file->traits.classes, d->traits.classes, &score) &&
            agrees(candidate->file->traits.context, d->traits.context, &score);
     for (uint32_t part = 0; part < PARTS && fits; part++) {
         const struct shape *a = &candidate->file->shapes[part], *b = &d->shapes[part];

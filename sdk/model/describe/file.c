@@ -42,7 +42,8 @@ static void swap(uint64_t *a, uint64_t *b)
 /* What a tensor says about the shape of its component, where the configuration says nothing. */
 static void learn(struct shape *shape, const struct name_facts *name, const struct accel_sketch_weight *weight)
 {
-    bool is_first = weight->layer == 0 || weight->layer == NAME_STAGED;
+    /* Of a pyramid the configuration tells: its stages differ. */
+    bool is_first = weight->layer == 0 && shape->stages.count == 0;
 
     shape->used = true;
     if (name->is_tokens && shape->vocabulary == 0)

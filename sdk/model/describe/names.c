@@ -127,6 +127,9 @@ static uint32_t layer_of(const struct words *words)
 
             return inside && stage < 1024 && number < 65536 ? NAME_STAGED + (stage << 16) + number : ACCEL_NO_LAYER;
         }
+        if (strcmp(words->text[i], "block") == 0 && is_number(words->text[i + 1], &stage) && i + 2 < words->count &&
+            is_number(words->text[i + 2], &number))
+            return stage < 1024 && number < 65536 ? NAME_STAGED + (stage << 16) + number : ACCEL_NO_LAYER;
         if (is_one_of(words->text[i], lists) && is_number(words->text[i + 1], &number))
             return strcmp(words->text[i + 1 + (i + 2 < words->count)], "downsample") == 0 ? ACCEL_NO_LAYER : number;
     }

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of all families are described from their headers, and recipes of families give the very tensors that
+ * checkpoints of that family have. */
+#include "config.h"
+
+#include <accel/model/describe.h>
+#include <jansson.h>
+#include <sys/stat.h>
+
+#include "sdk/model/describe/internal.h"
+#include "tests/unit/format_support.h"
+
+static struct accel_context *open_context(void)
+{
+    char profiles[4096];
+    struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    struct accel_context *context = NULL;
+
+    options.profile_path = source_path(profiles, "profiles");
+    assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
+    return context;
+}
+
+static struct accel_model_description *describe(struct accel_context *context, const char *path)
+{
+    struct accel_model_description *description = NULL;
+    struct accel_error error = {0};
+
+    if (accel_model_describe(context, path, &description, &error) != ACCEL_OK)
+        fail_msg("%s: %s", path, error.text);
+    assert_int_equal(accel_model_description_is_file(description), 1);
+    return description;
+}
+
+static void check_fact(const struct accel_model_description *d, const char *key, const char *value)
+{
+    const char *found = accel_model_description_fact(d, key);
+
+    if (found == NULL || strcmp(found, value) != 0)
+        fail_msg("%s: %s is %s, not %s", accel_model_description_path(d), key, found == NULL ? "unknown" : found,
+                 value);
+}
+
+/* ---- recipes against checkpoints ---- */
+
+/* Tables of numbers and running means are in files, and no weights. */
+static bool is_learned(const struct accel_sketch_weight *weight)
+{
+    return weight->type != ACCEL_I64 && strstr(weight->name, "running_") == NULL;
+}
+
+static const struct accel_sketch_weight *find(const struct accel_sketch *sketch, const char *name)
+{
+    for (uint32_t i = 0; i < sketch->weight_count; i++)
+        if (strcmp(sketch->weights[i].name, name) == 0)
+            return &sketch->weights[i];
+    return NULL;
+}
+
+static void compare(const struct accel_sketch_weight *made, const struct accel_sketch_weight *real)
+{
+    if (real == NULL)
+        fail_msg("the recipe has %s, the file has not", made->name);
+    if (made->rows * made->columns != real->rows * real->columns || made->layer != real->layer ||
+        strcmp(made->component, real->component) != 0 || strcmp(made->role, real->role) != 0)
+        fail_msg("%s: the recipe has %llu x %llu, layer %d of %s as %s; the file %llu x %llu, layer %d of %s as %s",
+                 made->name, (unsigned long long)made->rows, (unsigned long long)made->columns, (int)made->layer,
+                 made->component, made->role, (unsigned long long)real->rows, (unsigned long long)real->columns,
+                 (int)real->layer, real->component, real->role);
+    if (made->rows != real->rows)
+        fail_msg("%s: the recipe has %llu rows, the file %llu", made->name, (unsigned long long)made->rows,
+                 (unsigned long long)real->rows);
+}
+
+static void check_recipe(struct accel_model_description *file)
+{
+    struct accel_model_description *made = calloc(1, sizeof *made);
+    const struct accel_sketch *sketch = accel_model_description_sketch(file);
+    struct accel_error error = {0};
+    uint32_t learned = 0;
+
+    assert_non_null(made);
+    made->path = made->origin = file->path;
+    made->family = file->family;
+    made->traits = file->traits;
+    memcpy(made->shapes, file->shapes, sizeof made->shapes);
+    if (describe_recipe(made, &error) != ACCEL_OK || describe_weight(made, sketch->weights, NULL) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    made->sketch.weights = made->weights;
+    made->sketch.weight_count--;
+    for (uint32_t i = 0; i < made->sketch.weight_count; i++)
+        compare(&made->weights[i], find(sketch, made->weights[i].name));
+    for (uint32_t i = 0; i < sketch->weight_count; i++) {
+        learned += is_learned(&sketch->weights[i]);
+        if (is_learned(&sketch->weights[i]) && find(&made->sketch, sketch->weights[i].name) == NULL)
+            fail_msg("the file has %s, the recipe has not", sketch->weights[i].name);
+    }
+    assert_int_equal(learned, made->sketch.weight_count);
+    model_pool_free(&made->pool);
+    free(made);
+}
+
+static void recipes_are_right(void **state)
+{
+    static const char *const names[] = {
+        "llama-mha",    "llama-wide",        "mistral-window", "qwen2-base",   "gpt2-base",     "gpt2-large-ish",
+        "opt-base",     "bert-base",         "roberta-base",   "minilm-like",  "t5-base",       "vit-base",
+        "vit-rect-pos", "clip-base",         "xclip-base",     "blip-caption", "blip2-opt",     "llava-base",
+        "detr-tiny",    "whisper-tiny-like", "wav2vec2-base",  "clap-base",    "convnext-tiny", "resnet-bottleneck",
+    };
+    char path[4096];
+    struct accel_context *context;
+
+    (void)state;
+    shared_path(path, "");
+    context = open_context();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct accel_model_description *d;
+
+        print_message("%s\n", names[i]);
+        d = describe(context, shared_path(path, names[i]));
+        check_recipe(d);
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* The same for files that every clone has. */
+static void recipes_of_clones(void **state)
+{
+    static const char *const names[] = {"tests/fixtures/llama-gqa", "tests/fixtures/mistral-window",
+                                        "tests/fixtures/qwen2-tied", "models/stories260K/hf"};
+    char path[4096];
+    struct accel_context *context = open_context();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct accel_model_description *d = describe(context, source_path(path, names[i]));
+
+        check_recipe(d);
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* ---- every family ---- */
+
+static const struct {
+    const char *name;
+    const char *kind;
+    const char *shape;      /* layers, hidden, ffn, heads of the main component */
+    const char *components; /* names and their layers */
+    uint32_t others;        /* weights whose place no name tells, and projections */
+} families[] = {
+    {"albert-base", "embedding", "3 72 136 4", "text:3", 1},
+    {"bart-base", "encoder-decoder", "2 56 96 4", "text:2 decoder:2", 1},
+    {"bert-base", "embedding", "2 64 136 4", "text:2", 1},
+    {"bert-classify", "embedding", "2 64 136 4", "text:2", 1},
+    {"blip-caption", "multimodal", "2 32 64 4", "vision:2 decoder:2", 1},
+    {"blip-vqa", "multimodal", "2 32 64 4", "text:2 vision:2 decoder:2", 1},
+    {"blip2-opt", "multimodal", "2 32 64 4", "language:2 vision:2 projector:2", 1},
+    {"clap-base", "audio-multimodal", "4 32 64 -", "text:2 audio:4 projector:0", 12},
+    {"clip-base", "multimodal", "2 32 72 4", "text:2 vision:2 projector:0", 2},
+    {"convnext-tiny", "vision", "4 32 - -", "vision:4", 0},
+    {"deit-tiny", "vision", "2 32 72 4", "vision:2", 2},
+    {"detr-tiny", "vision", "2 32 64 4", "vision:2 decoder:2", 0},
+    {"dinov2-tiny", "vision", "2 32 64 4", "vision:2", 0},
+    {"distilbert-base", "embedding", "2 72 136 4", "text:2", 0},
+    {"gemma2-base", "generation", "2 72 136 4", "language:2", 0},
+    {"gpt2-base", "generation", "2 72 288 4", "language:2", 0},
+    {"hubert", "audio", "2 32 64 4", "audio:2", 1},
+    {"llama-sharded", "generation", "2 64 128 4", "language:2", 0},
+    {"llava-base", "multimodal", "2 32 80 4", "language:2 vision:2 projector:0", 2},
+    {"llava-next-base", "multimodal", "2 32 80 4", "language:2 vision:2 projector:0", 2},
+    {"mixtral-tiny", "generation", "2 64 56 4", "language:2", 2},
+    {"mobilenetv2", "vision", "16 - - -", "vision:16", 0},
+    {"opt-350m-like", "generation", "2 72 136 4", "language:2", 2},
+    {"phi3-base", "generation", "2 64 128 4", "language:2", 0},
+    {"qwen3-base", "generation", "2 72 136 4", "language:2", 0},
+    {"resnet-basic", "vision", "3 24 - -", "vision:3", 0},
+    {"roberta-classify", "embedding", "2 72 136 4", "text:2", 1},
+    {"segformer-tiny", "vision", "3 32 - -", "vision:3", 2},
+    {"siglip-base", "multimodal", "2 32 72 4", "text:2 vision:2 projector:0", 2},
+    {"swin-tiny", "vision", "4 32 64 -", "vision:4", 1},
+    {"t5-gated", "encoder-decoder", "2 56 96 4", "text:2 decoder:2", 0},
+    {"vit-base", "vision", "2 32 72 4", "vision:2", 0},
+    {"wav2vec2-large-like", "audio", "2 32 64 4", "audio:2", 1},
+    {"whisper-tiny-like", "audio", "2 32 64 4", "audio:2 decoder:2", 0},
+    {"xclip-base", "multimodal", "2 32 72 4", "text:2 vision:2 projector:1", 5},
+};
+
+static void check_shape(const struct accel_model_description *d, const char *expected)
+{
+    static const char *const keys[] = {"model.layers", "model.hidden", "model.ffn", "model.heads"};
+    char words[4][16];
+
+    assert_int_equal(sscanf(expected, "%15s %15s %15s %15s", words[0], words[1], words[2], words[3]), 4);
+    for (int i = 0; i < 4; i++) {
+        if (words[i][0] != '-')
+            check_fact(d, keys[i], words[i]);
+        else
+            assert_null(accel_model_description_fact(d, keys[i]));
+    }
+}
+
+static void check_components(const struct accel_model_description *d, const char *expected)
+{
+    const struct accel_sketch *sketch = accel_model_description_sketch(d);
+    char text[256] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < sketch->component_count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s:%u", i == 0 ? "" : " ",
+                                 sketch->components[i].name, sketch->components[i].layers);
+    if (strcmp(text, expected) != 0)
+        fail_msg("%s has %s, not %s", accel_model_description_path(d), text, expected);
+}
+
+static uint32_t count_role(const struct accel_sketch *sketch, const char *role)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sketch->weight_count; i++)
+        count += strcmp(sketch->weights[i].role, role) == 0;
+    return count;
+}
+
+/* Every family: kind, shape, components; elements and bytes are the file's. */
+static void every_family(void **state)
+{
+    char path[4096];
+    struct accel_context *context;
+
+    (void)state;
+    shared_path(path, "");
+    context = open_context();
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        struct accel_model_description *d = describe(context, shared_path(path, families[i].name));
+
+        check_fact(d, "model.kind", families[i].kind);
+        check_shape(d, families[i].shape);
+        check_components(d, families[i].components);
+        assert_int_equal(count_role(accel_model_description_sketch(d), "other"), families[i].others);
+        assert_null(accel_model_description_fact(d, "model.name"));
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* ---- files and descriptors ---- */
+
+static void fits_its_descriptor(void **state)
+{
+    static const struct {
+        const char *path;
+        const char *type;
+        uint32_t id;
+    } files[] = {{"models/stories260K/stories260K-f32.gguf", "f32", ACCEL_F32},
+                 {"models/stories260K/stories260K-q8_0.gguf", "q8_0", ACCEL_Q8_0},
+                 {"models/stories260K/hf", "f32", ACCEL_F32}};
+    char path[4096];
+    struct accel_context *context = open_context();
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct accel_model_description *d = describe(context, source_path(path, files[i].path));
+        const struct accel_sketch *sketch = accel_model_description_sketch(d);
+        uint32_t found = 0;
+
+        check_fact(d, "model.name", "stories260k");
+        check_fact(d, "model.family", "llama");
+        check_fact(d, "model.parameters", "260032");
+        check_fact(d, "model.context", "512");
+        check_fact(d, "model.tied", "true");
+        check_fact(d, "model.weights", files[i].type);
+        assert_int_equal(sketch->component_count, 1);
+        assert_int_equal(sketch->components[0].kv_heads, 4);
+        assert_int_equal(sketch->components[0].head_size, 8);
+        assert_int_equal(sketch->components[0].cached, 1);
+        for (uint32_t w = 0; w < sketch->weight_count; w++)
+            found += sketch->weights[w].type == files[i].id;
+        assert_true(found > 0);
+        accel_model_description_free(d);
+        /* Without profiles there is no name, and all else is the same. */
+        d = describe(NULL, path);
+        assert_null(accel_model_description_fact(d, "model.name"));
+        check_fact(d, "model.layers", "5");
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* A file of llama's shape with other sizes has no descriptor. */
+static void fits_no_other(void **state)
+{
+    char path[4096];
+    struct accel_context *context = open_context();
+    struct accel_model_description *d = describe(context, source_path(path, "tests/fixtures/llama-gqa"));
+
+    (void)state;
+    assert_null(accel_model_description_fact(d, "model.name"));
+    check_fact(d, "model.family", "llama");
+    accel_model_description_free(d);
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* ---- what is wrong ---- */
+
+static void damaged_files(void **state)
+{
+    char path[4096], name[256];
+    json_error_t why;
+    json_t *index, *entry;
+    const char *key;
+    uint32_t refused = 0, described = 0;
+
+    (void)state;
+    index = json_load_file(source_path(path, "tests/fixtures/malformed/index.json"), 0, &why);
+    assert_non_null(index);
+    json_object_foreach(json_object_get(index, "files") ? json_object_get(index, "files") : index, key, entry)
+    {
+        const char *expect = json_string_value(json_object_get(entry, "expect"));
+        struct accel_model_description *d = NULL;
+        struct accel_error error = {0};
+        int32_t code;
+
+        if (expect == NULL)
+            continue;
+        snprintf(name, sizeof name, "tests/fixtures/malformed/%s", key);
+        code = accel_model_describe(NULL, source_path(path, name), &d, &error);
+        if (code != ACCEL_OK && strstr(error.text, key) == NULL)
+            fail_msg("%s: the message does not name the file: %s", key, error.text);
+        if ((strcmp(expect, "error") == 0 && code == ACCEL_OK) || (strcmp(expect, "ok") == 0 && code != ACCEL_OK))
+            fail_msg("%s is to be %s and came to %s: %s", key, expect, accel_error_name(code), error.text);
+        refused += code != ACCEL_OK;
+        described += code == ACCEL_OK;
+        accel_model_description_free(d);
+    }
+    print_message("%u refused, %u described\n", refused, described);
+    assert_true(refused > 50 && described > 5);
+    json_decref(index);
+}
+
+static const struct {
+    const char *config;
+    int32_t code;
+    const char *text;
+} configs[] = {
+    {"{\"model_type\": \"llama\", \"num_hidden_layers\": -1}", ACCEL_E_CORRUPT, "num_hidden_layers is out of range"},
+    {"{\"model_type\": \"llama\", \"hidden_size\": \"wide\"}", ACCEL_E_CORRUPT, "hidden_size is not an integer"},
+    {"{\"model_type\": \"llama\", \"vocab_size\": 99999999999}", ACCEL_E_CORRUPT, "vocab_size is out of range"},
+    {"[1]", ACCEL_E_CORRUPT, "not an object"},
+    {"{\"model_type\": ", ACCEL_E_CORRUPT, "config.json"},
+    {"{\"model_type\": \"convnext\", \"depths\": [1, \"x\"]}", ACCEL_E_CORRUPT, "depths is not an integer"},
+    {"{\"model_type\": \"something-new\", \"architectures\": [\"SomethingForCausalLM\"], \"num_hidden_layers\": null}",
+     ACCEL_OK, "generation"},
+    {"{\"model_type\": 7, \"image_size\": [224, 224]}", ACCEL_OK, "vision"},
+    {"{\"vision_config\": {\"image_size\": 8}, \"text_config\": {\"hidden_size\": 8}}", ACCEL_OK, "multimodal"},
+    {"{\"vision_config\": 3, \"text_config\": \"no\"}", ACCEL_OK, "multimodal"},
+    {"{\"is_encoder_decoder\": true, \"encoder_layers\": 2, \"d_model\": 8}", ACCEL_OK, "encoder-decoder"},
+};
+
+static void configurations(void **state)
+{
+    static const char header[] = "{\"odd.thing\":{\"dtype\":\"F16\",\"shape\":[2,3],\"data_offsets\":[0,12]}}";
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256], bytes[256] = {0};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    bytes[0] = (char)(sizeof header - 1);
+    memcpy(bytes + 8, header, sizeof header - 1);
+    write_bytes(path, bytes, 8 + sizeof header - 1 + 12);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        struct accel_model_description *d = NULL;
+        struct accel_error error = {0};
+
+        write_bytes(path, configs[i].config, strlen(configs[i].config));
+        assert_int_equal(accel_model_describe(NULL, folder, &d, &error), configs[i].code);
+        if (d == NULL && (strstr(error.text, configs[i].text) == NULL || strstr(error.text, folder) == NULL))
+            fail_msg("\"%s\" is not in: %s", configs[i].text, error.text);
+        if (d != NULL) {
+            check_fact(d, "model.kind", configs[i].text);
+            check_fact(d, "model.parameters", "6");
+            check_fact(d, "model.weights", "f16");
+            assert_string_equal(accel_model_description_sketch(d)->weights[0].role, "other");
+        }
+        accel_model_description_free(d);
+    }
+    /* Without a configuration there are only weights. */
+    assert_int_equal(remove(path), 0);
+    accel_model_description_free(describe(NULL, folder));
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recipes_are_right),   cmocka_unit_test(recipes_of_clones), cmocka_unit_test(every_family),
+        cmocka_unit_test(fits_its_descriptor), cmocka_unit_test(fits_no_other),     cmocka_unit_test(damaged_files),
+        cmocka_unit_test(configurations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

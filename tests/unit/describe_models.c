@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors: every one of the folder gives the official number of weights, and keys and values of the size that the
+ * shapes of the model cards give. */
+#include "config.h"
+
+#include <accel/model/describe.h>
+#include <accel/profile.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/format_support.h"
+
+/* Numbers from model cards and papers, not from our files. `kv` is bytes of K and V for a token in f16. */
+static const struct {
+    const char *name;
+    uint64_t parameters;
+    uint64_t kv;
+    const char *kind;
+    const char *components; /* name=parameters */
+} known[] = {
+    {"llama-7b", 6738415616, 524288, "generation", "language=6738415616"},
+    {"llama-2-7b", 6738415616, 524288, "generation", "language=6738415616"},
+    {"llama-2-13b", 13015864320, 819200, "generation", "language=13015864320"},
+    {"llama-2-70b", 68976648192, 327680, "generation", "language=68976648192"},
+    {"llama-3-8b", 8030261248, 131072, "generation", "language=8030261248"},
+    {"tinyllama-1.1b", 1100048384, 22528, "generation", "language=1100048384"},
+    {"smollm2-135m", 134515008, 23040, "generation", "language=134515008"},
+    {"stories260k", 260032, 640, "generation", "language=260032"},
+    {"mistral-7b", 7241732096, 131072, "generation", "language=7241732096"},
+    {"qwen2-7b", 7615616512, 57344, "generation", "language=7615616512"},
+    {"gemma-2b", 2506172416, 18432, "generation", "language=2506172416"},
+    {"gemma-7b", 8537680896, 458752, "generation", "language=8537680896"},
+    {"phi-2", 2779683840, 327680, "generation", "language=2779683840"},
+    {"falcon-7b", 6921720704, 8192, "generation", "language=6921720704"},
+    {"gpt2", 124439808, 36864, "generation", "language=124439808"},
+    {"opt-125m", 125239296, 36864, "generation", "language=125239296"},
+    {"bert-base-uncased", 109482240, 0, "embedding", "text=109482240"},
+    {"bert-tiny", 4385920, 0, "embedding", "text=4385920"},
+    {"minilm", 22713216, 0, "embedding", "text=22713216"},
+    {"roberta-base", 124645632, 0, "embedding", "text=124645632"},
+    {"t5-base", 222903552, 36864, "encoder-decoder", "text=109628544 decoder=113275008"},
+    {"t5-small", 60506624, 12288, "encoder-decoder", "text=35330816 decoder=25175808"},
+    {"vit-base", 86567656, 0, "vision", "vision=86567656"},
+    {"resnet-50", 25557032, 0, "vision", "vision=25557032"},
+    {"convnext-tiny", 28589128, 0, "vision", "vision=28589128"},
+    {"detr-resnet-50", 41577888, 0, "vision", "vision=31923008 decoder=9654880"},
+    {"clip-vit-base-patch32", 151277313, 0, "multimodal", "text=63428096 vision=87849216 projector=1"},
+    {"xclip", 196585729, 0, "multimodal", "text=63428096 vision=123303168 projector=9854465"},
+    {"blip-captioning", 247414076, 36864, "multimodal", "vision=86090496 decoder=161323580"},
+    {"blip2-opt-2.7b", 3744679936, 327680, "multimodal", "language=2651596800 vision=985952256 projector=107130880"},
+    {"llava-1.5-7b", 7063427072, 524288, "multimodal", "language=6738939904 vision=303507456 projector=20979712"},
+    {"llava-next", 7566747648, 131072, "multimodal", "language=7242256384 vision=303507456 projector=20983808"},
+    {"whisper-tiny", 37760640, 6144, "audio", "audio=8208384 decoder=29552256"},
+    {"whisper-base", 72593920, 12288, "audio", "audio=20590592 decoder=52003328"},
+    {"whisper-small", 241734912, 36864, "audio", "audio=88154112 decoder=153580800"},
+    {"wav2vec2-base", 94371712, 0, "audio", "audio=94371712"},
+    {"wav2vec2-base-960h", 94396320, 0, "audio", "audio=94396320"},
+    {"clap", 153492890, 0, "audio-multimodal", "text=125302016 audio=28190872 projector=2"},
+};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+static struct accel_context *open_context(const char *profiles)
+{
+    struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    struct accel_context *context = NULL;
+
+    options.profile_path = profiles;
+    assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
+    return context;
+}
+
+static struct accel_model_description *describe(struct accel_context *context, const char *name)
+{
+    struct accel_model_description *description = NULL;
+    struct accel_error error = {0};
+
+    if (accel_model_describe(context, name, &description, &error) != ACCEL_OK)
+        fail_msg("%s: %s", name, error.text);
+    assert_int_equal(error.code, ACCEL_OK);
+    return description;
+}
+
+static uint64_t cached_bytes(const struct accel_sketch *sketch)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < sketch->component_count; i++) {
+        const struct accel_sketch_component *c = &sketch->components[i];
+
+        if (c->cached)
+            bytes += 2ull * c->layers * c->kv_heads * (c->head_size + c->value_size);
+    }
+    return bytes;
+}
+
+/* "name=parameters" of every component, in their order. */
+static void write_sums(const struct accel_sketch *sketch, char *out, size_t bytes)
+{
+    size_t used = 0;
+
+    *out = 0;
+    for (uint32_t i = 0; i < sketch->component_count; i++) {
+        uint64_t sum = 0;
+
+        for (uint32_t w = 0; w < sketch->weight_count; w++)
+            if (strcmp(sketch->weights[w].component, sketch->components[i].name) == 0)
+                sum += sketch->weights[w].rows * sketch->weights[w].columns;
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s=%" PRIu64, i == 0 ? "" : " ",
+                                 sketch->components[i].name, sum);
+    }
+}
+
+static void check_weights(const struct accel_model_description *description, uint64_t parameters)
+{
+    static const char *const roles[] = {"embedding",   "attention.q", "attention.k", "attention.v",
+                                        "attention.o", "ffn.up",      "ffn.gate",    "ffn.down",
+                                        "head",        "norm",        "conv",        "other"};
+    const struct accel_sketch *sketch = accel_model_description_sketch(description);
+    uint64_t sum = 0;
+
+    for (uint32_t w = 0; w < sketch->weight_count; w++) {
+        const struct accel_sketch_weight *weight = &sketch->weights[w];
+        uint32_t role = 0, component = 0;
+
+        assert_int_equal(weight->size, sizeof *weight);
+        assert_int_equal(weight->type, ACCEL_TYPE_NONE);
+        while (role < 12 && strcmp(weight->role, roles[role]) != 0)
+            role++;
+        assert_in_range(role, 0, 11);
+        while (component < sketch->component_count &&
+               strcmp(weight->component, sketch->components[component].name) != 0)
+            component++;
+        assert_true(component < sketch->component_count);
+        assert_true(weight->layer == ACCEL_NO_LAYER || weight->layer < sketch->components[component].layers);
+        for (uint32_t other = w + 1; other < sketch->weight_count && other < w + 40; other++)
+            assert_string_not_equal(weight->name, sketch->weights[other].name);
+        sum += weight->rows * weight->columns;
+    }
+    assert_int_equal(sum, parameters);
+}
+
+static void parameters_and_caches(void **state)
+{
+    char profiles[4096], sums[512];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+
+    (void)state;
+    for (size_t i = 0; i < KNOWN; i++) {
+        struct accel_model_description *d = describe(context, known[i].name);
+        const struct accel_sketch *sketch = accel_model_description_sketch(d);
+
+        print_message("%s\n", known[i].name);
+        check_weights(d, known[i].parameters);
+        assert_int_equal(strtoull(accel_model_description_fact(d, "model.parameters"), NULL, 10), known[i].parameters);
+        assert_int_equal(cached_bytes(sketch), known[i].kv);
+        assert_string_equal(accel_model_description_fact(d, "model.kind"), known[i].kind);
+        assert_string_equal(accel_model_description_fact(d, "model.name"), known[i].name);
+        assert_non_null(accel_model_description_fact(d, "model.source"));
+        assert_int_equal(accel_model_description_is_file(d), 0);
+        assert_non_null(strstr(sketch->origin, known[i].name));
+        write_sums(sketch, sums, sizeof sums);
+        assert_string_equal(sums, known[i].components);
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+struct listing {
+    char last[64];
+    uint32_t count;
+};
+
+static int32_t count_names(void *data, const struct accel_model_fact *fact)
+{
+    struct listing *listing = data;
+    size_t at = 0;
+
+    assert_int_equal(fact->size, sizeof *fact);
+    if (strcmp(listing->last, fact->model) == 0)
+        return ACCEL_OK;
+    while (at < KNOWN && strcmp(known[at].name, fact->model) != 0)
+        at++;
+    if (at == KNOWN)
+        fail_msg("%s is described and not in the table of this test", fact->model);
+    listing->count++;
+    snprintf(listing->last, sizeof listing->last, "%s", fact->model);
+    return ACCEL_OK;
+}
+
+/* Facts that only a table knows would never be asked for. */
+static void check_facts(const struct accel_model_description *d)
+{
+    uint32_t count;
+    const struct accel_given *facts = accel_model_description_facts(d, &count);
+
+    assert_true(count > 8);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = 0;
+
+        while (row < accel_fact_row_count() && strcmp(accel_fact_row_get(row)->name, facts[i].key) != 0)
+            row++;
+        if (row == accel_fact_row_count())
+            fail_msg("the fact %s is not in the table of facts", facts[i].key);
+        assert_non_null(facts[i].origin);
+    }
+}
+
+static void table_is_complete(void **state)
+{
+    char profiles[4096];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+    struct listing listing = {"", 0};
+
+    (void)state;
+    assert_int_equal(accel_model_facts_read(context, NULL, count_names, &listing, NULL), ACCEL_OK);
+    assert_int_equal(listing.count, KNOWN);
+    for (size_t i = 0; i < KNOWN; i++) {
+        struct accel_model_description *d = describe(context, known[i].name);
+
+        check_facts(d);
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+static void shapes_of_components(void **state)
+{
+    char profiles[4096];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+    struct accel_model_description *d = describe(context, "llava-1.5-7b");
+
+    (void)state;
+    assert_string_equal(accel_model_description_fact(d, "model.layers"), "32");
+    assert_string_equal(accel_model_description_fact(d, "language.layers"), "32");
+    assert_string_equal(accel_model_description_fact(d, "vision.layers"), "24");
+    assert_string_equal(accel_model_description_fact(d, "vision.tokens"), "577");
+    assert_string_equal(accel_model_description_fact(d, "vision.parameters"), "303507456");
+    assert_string_equal(accel_model_description_fact(d, "model.context"), "4096");
+    assert_null(accel_model_description_fact(d, "audio.layers"));
+    assert_string_equal(accel_model_description_path(d), "llava-1.5-7b");
+    accel_model_description_free(d);
+    d = describe(context, "resnet-50");
+    assert_string_equal(accel_model_description_fact(d, "model.layers"), "16");
+    assert_string_equal(accel_model_description_fact(d, "model.hidden"), "2048");
+    accel_model_description_free(d);
+    d = describe(context, "gemma-2b");
+    assert_string_equal(accel_model_description_fact(d, "model.head_size"), "256");
+    accel_model_description_free(d);
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* ---- descriptors that are wrong ---- */
+
+static const struct {
+    const char *name;
+    const char *facts;
+    int32_t code;
+    const char *text;
+} broken[] = {
+    {"no-family", "  model.layers: 2\n", ACCEL_E_CORRUPT, "model.family is missing"},
+    {"odd-family", "  model.family: nonesuch\n", ACCEL_E_UNSUPPORTED, "\"nonesuch\" is not known"},
+    {"no-recipe", "  model.family: swin\n", ACCEL_E_UNSUPPORTED, "cannot be derived from facts"},
+    {"no-hidden", "  model.family: llama\n  model.layers: 2\n", ACCEL_E_CORRUPT, "language.hidden is missing"},
+    {"a-word", "  model.family: llama\n  model.layers: many\n", ACCEL_E_CORRUPT, "a-word.yaml:4: model.layers"},
+    {"too-many",
+     "  model.family: gpt2\n  model.layers: 99999\n  model.hidden: 2\n  model.ffn: 2\n  model.heads: 1\n"
+     "  model.vocabulary: 2\n  language.positions: 2\n",
+     ACCEL_E_LIMIT, "more than 4096 layers"},
+    {"too-wide",
+     "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 99999999999\n  model.ffn: 2\n  model.heads: 1\n"
+     "  model.vocabulary: 2\n  language.positions: 2\n",
+     ACCEL_E_CORRUPT, "columns"},
+    {"wrong-sum",
+     "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 4\n  model.ffn: 2\n  model.heads: 1\n"
+     "  model.vocabulary: 2\n  language.positions: 2\n  model.parameters: 7\n",
+     ACCEL_E_CORRUPT, "model.parameters is 7, and its shapes give 142"},
+    {"long-list", "  model.family: resnet\n  vision.stages: 1 1 1 1 1 1 1 1 1\n", ACCEL_E_CORRUPT, "up to eight"},
+    {"two-lists", "  model.family: resnet\n  vision.stem: 4\n  vision.stages: 1 1\n  vision.widths: 8\n",
+     ACCEL_E_CORRUPT, "differ in length"},
+};
+
+static void broken_descriptors(void **state)
+{
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256], text[1024];
+    struct accel_context *context;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/base.yaml", folder);
+    write_bytes(path, "accel-profile: 1\n", 17);
+    snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    context = open_context(folder);
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        struct accel_model_description *d = (void *)1;
+        struct accel_error error = {0};
+
+        snprintf(path, sizeof path, "%s/models/%s.yaml", folder, broken[i].name);
+        snprintf(text, sizeof text, "accel-profile: 1\nfacts:\n%s", broken[i].facts);
+        write_bytes(path, text, strlen(text));
+        assert_int_equal(accel_model_describe(context, broken[i].name, &d, &error), broken[i].code);
+        assert_null(d);
+        if (strstr(error.text, broken[i].text) == NULL)
+            fail_msg("%s: \"%s\" is not in: %s", broken[i].name, broken[i].text, error.text);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    snprintf(path, sizeof path, "%s/base.yaml", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/models", folder);
+    rmdir(path);
+    rmdir(folder);
+}
+
+static void names_that_are_none(void **state)
+{
+    char profiles[4096];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+    struct accel_model_description *d = NULL;
+    struct accel_error error = {0};
+
+    (void)state;
+    assert_int_equal(accel_model_describe(context, "llama-2-7", &d, &error), ACCEL_E_NOT_FOUND);
+    assert_non_null(strstr(error.remedy, "llama-2-7b"));
+    accel_error_clear(&error);
+    assert_int_equal(accel_model_describe(context, "../base", &d, &error), ACCEL_E_NOT_FOUND);
+    accel_error_clear(&error);
+    assert_int_equal(accel_model_describe(context, "", &d, &error), ACCEL_E_INVALID);
+    accel_error_clear(&error);
+    assert_int_equal(accel_model_describe(NULL, "llama-2-7b", &d, &error), ACCEL_E_NOT_FOUND);
+    assert_null(d);
+    accel_model_description_free(NULL);
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_and_caches), cmocka_unit_test(table_is_complete),
+        cmocka_unit_test(shapes_of_components),  cmocka_unit_test(broken_descriptors),
+        cmocka_unit_test(names_that_are_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
