@@ -379,7 +379,7 @@ static const struct configuration devices[] = {
      "weights.type=q8 placement=auto memory.device=35000000000 context=12000 sequences=4 memory.trim=10"},
     {"W3 with 80 GB", "S3", 498, 498, "devices/a100",
      "device.name=NVIDIA+A100-SXM4-80GB device.memory=85899345920 " LLAMA_7B, "memory.device=auto"},
-    {"W4", "S3", 512, 529, "devices/rtx4090", "device.name=NVIDIA+GeForce+RTX+4090 " LLAMA_7B,
+    {"W4", "S3", 512, 529, "devices/rtx4090", "device.name=NVIDIA+GeForce+RTX+4090 device.memory=25757220864 " LLAMA_7B,
      "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
     {"W4", "S3", 512, 529, "devices/rtx4090", "device.profile=rtx4090 " LLAMA_7B,
      "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
@@ -425,7 +425,14 @@ static void test_devices(void **state)
  * business; and a device that is not meant is not taken for it. */
 static void test_device_limits(void **state)
 {
-    static const char *const others[] = {"Quadro+T400", "NVIDIA+T4000", "NVIDIA+H2000", "Apple+M10", "RTX+4090Ti"};
+    static const char *const others[] = {
+        "Quadro+T400",
+        "NVIDIA+T4000",
+        "NVIDIA+H2000",
+        "Apple+M10",
+        "RTX+4090Ti device.memory=25757220864",
+        "NVIDIA+GeForce+RTX+4090+Laptop+GPU device.memory=17175674880",
+    };
     struct fixture *f = *state;
     resolve(f, "cuda", "device.name=Tesla+T4 device.count=2 " LLAMA_7B " request.length=5000");
     assert_int_equal(find(f, "sequences")->number, 1);
