@@ -351,6 +351,21 @@ static void test_platforms_without_document(void **state)
         }
 }
 
+/* Nor does any name processors: which model it is changes nothing there. */
+static void test_processors(void **state)
+{
+    struct fixture *f = *state;
+    struct accel_settings *any = resolve_for(f, "cpu", "device.kind=cpu", NULL);
+    for (size_t i = 0; i < CONFIGURATIONS; i++) {
+        char facts[300];
+        snprintf(facts, sizeof(facts), "device.kind=cpu %s", configurations[i].facts);
+        resolve(f, "cpu", facts);
+        for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
+            assert_string_equal(accel_settings_get(f->settings, k)->value, accel_settings_get(any, k)->value);
+    }
+    accel_settings_free(any);
+}
+
 /* OpenVINO has ratings and no configuration: what it says is advice that names no platform, and says so. */
 static void test_openvino(void **state)
 {
@@ -608,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_edge),
         cmocka_unit_test(test_platforms_without_document),
+        cmocka_unit_test(test_processors),
         cmocka_unit_test(test_openvino),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_device_limits),

@@ -18,20 +18,25 @@
 int set_up(void **state)
 {
     const char *folder = getenv("ACCEL_PROFILE_PATH");
-    struct fixture *f = calloc(1, sizeof(*f));
+    struct fixture *f;
+    *state = NULL;
+    if (folder == NULL)
+        fail_msg("ACCEL_PROFILE_PATH does not name the folder of profiles");
+    f = calloc(1, sizeof(*f));
     assert_non_null(f);
-    assert_non_null(folder);
     f->folder = folder;
     accel_strbuf_init(&f->seen, 0);
+    *state = f;
     if (accel_profile_create(folder, &f->profile, &f->error) != ACCEL_OK)
         fail_msg("%s", f->error.text);
-    *state = f;
     return 0;
 }
 
 int tear_down(void **state)
 {
     struct fixture *f = *state;
+    if (f == NULL)
+        return 0;
     accel_settings_free(f->settings);
     accel_profile_free(f->profile);
     accel_strbuf_free(&f->seen);
