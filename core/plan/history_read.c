@@ -2,6 +2,7 @@
 /* Reading the history: newest lines first, each parsed alone, so that a damaged one costs itself only. */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,7 +205,8 @@ static int32_t read_file(struct accel_history *history, const struct filter *fil
     if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
         code = ACCEL_E_MEMORY;
     free(data);
-    if (code != ACCEL_OK && code != ACCEL_E_NOT_FOUND && code != ACCEL_E_MEMORY)
+    /* No file yet is no news; a home or a folder that cannot be used is. */
+    if (code != ACCEL_OK && code != ACCEL_E_MEMORY && why.native != ENOENT)
         history->reason = accel_arena_strdup(&history->arena, why.text);
     if (code == ACCEL_E_MEMORY || history->path == NULL || history->reason == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");

@@ -176,6 +176,10 @@ static void user_folders(void **state)
     assert_int_equal(accel_file_user_data(&path, &error), ACCEL_OK);
     assert_string_equal(path, "/home/someone/.local/share/accel");
     free(path);
+    unsetenv("XDG_STATE_HOME");
+    assert_int_equal(accel_file_user_state(&path, &error), ACCEL_OK);
+    assert_string_equal(path, "/home/someone/.local/state/accel");
+    free(path);
     setenv("XDG_DATA_HOME", "", 1);
     unsetenv("HOME");
     assert_int_equal(accel_file_user_data(&path, &error), ACCEL_E_NOT_FOUND);

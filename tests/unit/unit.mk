@@ -217,3 +217,8 @@ tests_unit_describe_models_LDADD = $(model_test_libs)
 tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h
 tests_unit_describe_files_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)
+
+unit_tests += tests/unit/plan_history
+tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
+	%D%/device_support.h
+tests_unit_plan_history_LDADD = $(core_test_libs)

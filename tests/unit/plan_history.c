@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The history: records come back as they went in, from many writers at the same time; the file stays within its bound;
+ * damaged lines cost themselves alone; a folder that cannot be written fails the addition and nothing else. And what a
+ * plan takes from it.
+ */
+#include "config.h"
+
+#include "tests/unit/plan_farm.h"
+#include "tests/unit/sketch_support.h"
+
+#include <accel/history.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct bench {
+    struct farm farm;
+    struct accel_context *context;
+    struct accel_error error;
+    char folder[128];
+    char path[200];
+};
+
+static const struct accel_history_class classes[] = {{ACCEL_MEMORY_MAPPED, 0, 900, 910},
+                                                     {ACCEL_MEMORY_STATE, 0, 90, 80}};
+
+static const struct accel_history_record plain = {.size = sizeof(plain),
+                                                  .kind = ACCEL_HISTORY_RUN,
+                                                  .device = "farm:a",
+                                                  .driver = "farm 1.0",
+                                                  .model = "a model with \"quotes\", \\ and \t",
+                                                  .settings = "context 64",
+                                                  .time = 1234567890,
+                                                  .context = 64,
+                                                  .planned = 1000,
+                                                  .measured = 990,
+                                                  .step_bytes = 18446744073709551615ull,
+                                                  .prompt = 12,
+                                                  .tokens = 34,
+                                                  .prompt_speed = 1234.5,
+                                                  .speed = 12.345,
+                                                  .threads = 2,
+                                                  .class_count = 2,
+                                                  .classes = classes};
+
+static void open_context(struct bench *b, uint32_t flags)
+{
+    struct accel_context_options options = {
+        .size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS | flags, .profile_path = b->folder};
+    if (b->context)
+        assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+    assert_int_equal(accel_context_create(&options, &b->context, &b->error), ACCEL_OK);
+    assert_int_equal(accel_context_discover(b->context, &b->error), ACCEL_OK);
+    if (accel_context_attach_driver(b->context, farm_driver(&b->farm), &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(chmod(path, 0600), 0);
+}
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    const char *temporary = getenv("TMPDIR");
+    char path[200];
+    assert_non_null(b);
+    snprintf(b->folder, sizeof(b->folder), "%s/accel-history-XXXXXX", temporary ? temporary : "/tmp");
+    assert_non_null(mkdtemp(b->folder));
+    setenv("XDG_STATE_HOME", b->folder, 1);
+    snprintf(path, sizeof(path), "%s/base.yaml", b->folder);
+    write_file(path, "accel-profile: 1\n");
+    snprintf(b->path, sizeof(b->path), "%s/accel/history.jsonl", b->folder);
+    b->farm.devices[0] = (struct farm_device){.id = "a", .kind = ACCEL_DEVICE_CPU, .bytes = 1ull << 34};
+    b->farm.count = 1;
+    open_context(b, 0);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"accel/history.jsonl", "accel/history.lock", "accel", "base.yaml"};
+    struct bench *b = *state;
+    assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[300];
+        snprintf(path, sizeof(path), "%s/%s", b->folder, names[i]);
+        chmod(path, 0700);
+        remove(path);
+    }
+    rmdir(b->folder);
+    free(b);
+    return 0;
+}
+
+static void add(struct bench *b, const struct accel_history_record *record)
+{
+    if (accel_history_add(b->context, record, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+}
+
+static struct accel_history *find(struct bench *b, uint32_t kind, const char *model, const char *device, uint32_t most)
+{
+    struct accel_history *history = NULL;
+    if (accel_history_find(b->context, kind, model, device, most, &history, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+    return history;
+}
+
+static void test_round_trip(void **state)
+{
+    struct bench *b = *state;
+    struct accel_history *history = find(b, 0, NULL, NULL, 0);
+    struct accel_history_record other = {
+        .size = sizeof(other), .kind = ACCEL_HISTORY_BANDWIDTH, .device = "farm:a", .bandwidth = 1.5e11};
+    const struct accel_history_record *record;
+    struct stat facts;
+    assert_int_equal(accel_history_count(history), 0);
+    assert_string_equal(accel_history_reason(history), "");
+    accel_history_free(history);
+    add(b, &plain);
+    add(b, &other);
+    assert_int_equal(stat(b->path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 2);
+    assert_string_equal(accel_history_path(history), b->path);
+    record = accel_history_get(history, 0);
+    assert_int_equal(record->kind, ACCEL_HISTORY_BANDWIDTH);
+    assert_true(record->bandwidth == 1.5e11);
+    assert_true(record->time > 1700000000);
+    record = accel_history_get(history, 1);
+    assert_string_equal(record->device, plain.device);
+    assert_string_equal(record->driver, plain.driver);
+    assert_string_equal(record->model, plain.model);
+    assert_string_equal(record->settings, plain.settings);
+    assert_int_equal(record->time, plain.time);
+    assert_int_equal(record->context, plain.context);
+    assert_int_equal(record->planned, plain.planned);
+    assert_int_equal(record->measured, plain.measured);
+    assert_true(record->step_bytes == plain.step_bytes);
+    assert_int_equal(record->prompt, plain.prompt);
+    assert_int_equal(record->tokens, plain.tokens);
+    assert_true(record->prompt_speed == plain.prompt_speed && record->speed == plain.speed);
+    assert_int_equal(record->threads, 2);
+    assert_int_equal(record->class_count, 2);
+    assert_memory_equal(record->classes, classes, sizeof(classes));
+    assert_null(accel_history_get(history, 2));
+    accel_history_free(history);
+    history = find(b, ACCEL_HISTORY_RUN, plain.model, "farm:a", 1);
+    assert_int_equal(accel_history_count(history), 1);
+    accel_history_free(history);
+    history = find(b, ACCEL_HISTORY_RUN, plain.model, "farm", 1);
+    assert_int_equal(accel_history_count(history), 0);
+    accel_history_free(history);
+    history = find(b, ACCEL_HISTORY_RUN, "a model", NULL, 1);
+    assert_int_equal(accel_history_count(history), 0);
+    accel_history_free(history);
+}
+
+static void test_concurrent(void **state)
+{
+    enum { WRITERS = 8, RECORDS = 40 };
+    struct bench *b = *state;
+    struct accel_history *history;
+    uint32_t seen[WRITERS] = {0};
+    pid_t children[WRITERS];
+    for (uint32_t w = 0; w < WRITERS; w++) {
+        children[w] = fork();
+        assert_true(children[w] >= 0);
+        if (children[w] == 0) {
+            struct accel_history_record record = plain;
+            record.tokens = w + 1;
+            for (uint32_t i = 0; i < RECORDS; i++)
+                if (accel_history_add(b->context, &record, NULL) != ACCEL_OK)
+                    _exit(1);
+            _exit(0);
+        }
+    }
+    for (uint32_t w = 0; w < WRITERS; w++) {
+        int status = 1;
+        assert_int_equal(waitpid(children[w], &status, 0), children[w]);
+        assert_int_equal(status, 0);
+    }
+    history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), WRITERS * RECORDS);
+    assert_int_equal(accel_history_damaged(history), 0);
+    for (uint32_t i = 0; i < accel_history_count(history); i++)
+        seen[accel_history_get(history, i)->tokens - 1]++;
+    for (uint32_t w = 0; w < WRITERS; w++)
+        assert_int_equal(seen[w], RECORDS);
+    accel_history_free(history);
+}
+
+static void test_damage(void **state)
+{
+    struct bench *b = *state;
+    struct accel_history *history;
+    add(b, &plain);
+    write_file(b->path, "not a record\n{\"accel-history\":1,\"kind\":\"run\",\"device\":[}\n{\"accel-history\":2}\n\n");
+    write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"x\",\"planned\":-5,\"classes\":[1]}\n");
+    write_file(b->path, "{\"accel-history\":1,\"kind\":\"ru");
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 2);
+    assert_string_equal(accel_history_get(history, 0)->device, "x");
+    assert_int_equal(accel_history_get(history, 0)->planned, 0);
+    assert_int_equal(accel_history_damaged(history), 3);
+    accel_history_free(history);
+    /* The half line must not take the next record with it. */
+    add(b, &plain);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 3);
+    assert_int_equal(accel_history_damaged(history), 4);
+    accel_history_free(history);
+    assert_int_equal(chmod(b->path, 0666), 0);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 0);
+    assert_non_null(strstr(accel_history_reason(history), "others may write it"));
+    accel_history_free(history);
+}
+
+static void test_bound(void **state)
+{
+    struct bench *b = *state;
+    struct accel_history *history;
+    struct stat facts;
+    char line[402];
+    uint32_t kept;
+    memset(line, 'x', 400);
+    line[400] = '\n';
+    line[401] = '\0';
+    add(b, &plain);
+    for (uint32_t i = 0; i < ACCEL_HISTORY_BYTES / 401; i++)
+        write_file(b->path, line);
+    add(b, &plain);
+    assert_int_equal(stat(b->path, &facts), 0);
+    assert_true(facts.st_size <= ACCEL_HISTORY_BYTES / 2 + 1000 && facts.st_size > ACCEL_HISTORY_BYTES / 2 - 1000);
+    history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 1);
+    kept = accel_history_damaged(history);
+    assert_true(kept > 1200 && kept < 1400);
+    accel_history_free(history);
+    /* Far too large, by another hand: it begins anew. */
+    assert_int_equal(truncate(b->path, 40 << 20), 0);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 0);
+    assert_true(*accel_history_reason(history) != '\0');
+    accel_history_free(history);
+    add(b, &plain);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 1);
+    accel_history_free(history);
+}
+
+static void test_misuse(void **state)
+{
+    struct bench *b = *state;
+    struct accel_history_record wrong = plain;
+    struct accel_history_class bad = {ACCEL_MEMORY_END, 0, 1, 1};
+    struct accel_history *history;
+    char text[600];
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    wrong.model = text;
+    assert_int_equal(accel_history_add(b->context, &wrong, &b->error), ACCEL_E_LIMIT);
+    wrong = plain;
+    wrong.kind = 9;
+    assert_int_equal(accel_history_add(b->context, &wrong, NULL), ACCEL_E_INVALID);
+    wrong = plain;
+    wrong.classes = &bad;
+    wrong.class_count = 1;
+    assert_int_equal(accel_history_add(b->context, &wrong, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_history_add(b->context, NULL, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_history_find(NULL, 0, NULL, NULL, 0, &history, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_history_find(b->context, 7, NULL, NULL, 0, &history, NULL), ACCEL_E_INVALID);
+    /* A context that keeps nothing. */
+    open_context(b, ACCEL_CONTEXT_NO_CACHE);
+    add(b, &plain);
+    assert_int_equal(access(b->path, F_OK), -1);
+}
+
+/* A folder that cannot be made: here a file stands in its way. */
+static void test_unwritable(void **state)
+{
+    struct bench *b = *state;
+    char path[200];
+    struct accel_history *history;
+    struct sketched s;
+    static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
+    static const struct accel_given context = {"context", "8tok", "the test"};
+    struct accel_plan_request request = {.size = sizeof(request), .given = &context, .given_count = 1};
+    struct accel_plan *plan = NULL;
+    snprintf(path, sizeof(path), "%s/accel", b->folder);
+    write_file(path, "in the way\n");
+    assert_true(accel_history_add(b->context, &plain, &b->error) < 0);
+    assert_non_null(strstr(b->error.text, b->folder));
+    accel_error_clear(&b->error);
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 0);
+    assert_true(*accel_history_reason(history) != '\0');
+    accel_history_free(history);
+    sketched_make(&s, &small);
+    assert_int_equal(accel_plan_create(b->context, &request, &plan, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(plan, &s.sketch, &b->error), ACCEL_OK);
+    assert_non_null(note_of(plan, "", "no history of runs"));
+    accel_plan_free(plan);
+    sketched_free(&s);
+}
+
+static void fill(const struct accel_plan *plan, struct accel_history_record *record)
+{
+    *record = plain;
+    record->model = accel_plan_model(plan);
+    record->settings = accel_plan_variant(plan);
+    record->step_bytes = accel_plan_speed_get(plan, 0)->step_bytes;
+}
+
+/* Runs of this model give the error and the range; runs of others the range by bytes. */
+static void test_plan(void **state)
+{
+    static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
+    static const struct accel_given context = {"context", "8tok", "the test"};
+    struct accel_given model[] = {{"model.family", "llama", "a header"}, {"model.layers", "2", "a header"}};
+    struct accel_plan_request request = {
+        .size = sizeof(request), .given = &context, .given_count = 1, .model = model, .model_count = 2};
+    struct bench *b = *state;
+    struct accel_plan *plan = NULL;
+    struct accel_plan_past past = {.size = sizeof(past)};
+    struct accel_history_record record,
+        bandwidth = {.size = sizeof(bandwidth), .kind = ACCEL_HISTORY_BANDWIDTH, .device = "farm:a", .bandwidth = 1e9};
+    const struct accel_plan_speed *speed;
+    struct sketched s;
+    double full, empty;
+    sketched_make(&s, &small);
+    assert_int_equal(accel_plan_create(b->context, &request, &plan, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(plan, &s.sketch, &b->error), ACCEL_OK);
+    assert_string_equal(accel_plan_model(plan), "llama, 2 layers");
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->upper == 0);
+    full = (double)speed->step_bytes;
+    empty = full - 2.0 * 2 * 2 * 32 * 2 * 8; /* layers, planes, heads, size, bytes, tokens */
+    add(b, &bandwidth);
+    assert_int_equal(accel_plan_sketch(plan, &s.sketch, &b->error), ACCEL_OK);
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->lower == 1e9 / full && speed->upper == 1e9 / empty);
+    assert_non_null(strstr(speed->origin, "measurements"));
+    fill(plan, &record);
+    record.model = "another";
+    record.step_bytes = 1000000;
+    record.speed = 500;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.sketch, &b->error), ACCEL_OK);
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->lower == 5e8 / full && speed->upper == 5e8 / empty);
+    assert_non_null(strstr(speed->origin, "runs on this device"));
+    fill(plan, &record);
+    record.speed = 10;
+    record.measured = 1100;
+    add(b, &record);
+    record.speed = 12;
+    record.measured = 990;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.sketch, &b->error), ACCEL_OK);
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->lower == 10 && speed->upper == 12);
+    assert_int_equal(speed->runs, 2);
+    assert_non_null(strstr(speed->origin, "measured: 2 runs of this model"));
+    assert_int_equal(accel_plan_past(plan, &past, &b->error), ACCEL_OK);
+    assert_int_equal(past.runs, 2);
+    assert_int_equal(past.measured, 990);
+    assert_true(past.last == -0.01 && past.worst == 0.1);
+    assert_non_null(strstr(past.origin, b->path));
+    accel_plan_free(plan);
+    sketched_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unwritable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_plan, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("plan_history", tests, NULL, NULL);
+}
