@@ -13,7 +13,8 @@ exact="--set compute.activations=f32 --set kv.type.k=f32 --set kv.type.v=f32"
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 XDG_CACHE_HOME=$work/cache
-export XDG_CACHE_HOME
+XDG_STATE_HOME=$work/state
+export XDG_CACHE_HOME XDG_STATE_HOME
 failed=0
 checks=0
 

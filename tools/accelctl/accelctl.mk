@@ -10,6 +10,8 @@ accelctl_sources = \
 	%D%/external.h \
 	%D%/guard.c \
 	%D%/guard.h \
+	%D%/keep.c \
+	%D%/keep.h \
 	%D%/matrix.c \
 	%D%/matrix.h \
 	%D%/matrix_html.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/keep.h"
 #include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/prompt.h"
@@ -219,6 +220,18 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         (int)count_fallbacks(plan));
 }
 
+/* What the next plan can learn from this run. Where it cannot be kept, that is said, and the run is as good. */
+static void keep(const struct run_options *chosen, const struct opened *opened,
+                 const struct accel_generate_result *result)
+{
+    struct accel_error error = {0};
+    uint64_t resident, high_water;
+    uint64_t peak = measured_peak(opened, &resident, &high_water);
+
+    if (keep_run(opened, result, peak, resident, &error) != ACCEL_OK && !chosen->quiet && !chosen->common.json)
+        fprintf(stderr, "history    not kept: %s\n", error.text);
+}
+
 /* After the text: the error or the numbers. */
 static int finish(const struct run_options *chosen, const struct opened *opened, struct listener *listener,
                   const struct accel_generate_result *result, const struct accel_error *error)
@@ -238,10 +251,12 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
     if (chosen->common.json) {
         int written = print_json(result_json(opened, result, listener, stop), "accelctl/run/1");
 
+        keep(chosen, opened, result);
         return written == EXIT_DONE ? code : written;
     }
     if (!chosen->quiet)
         print_summary(opened, result, stop);
+    keep(chosen, opened, result);
     return code;
 }
 

@@ -65,7 +65,9 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     /* What a load that failed left is freed with the session, and a second one would lose it. */
     if (session->device != NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "the session has been loaded, or failed to: make another one");
-    code = refuse_short(session, error);
+    code = accel_plan_runnable(session->plan, error);
+    if (code == ACCEL_OK)
+        code = refuse_short(session, error);
     if (code == ACCEL_OK)
         session_ask_for_pages(session);
     if (code == ACCEL_OK)

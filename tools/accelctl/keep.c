@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/keep.h"
+
+#include <accel/history.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Steps below which a speed says little. */
+enum { STEPS = 4 };
+
+static const char *fact_of(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
+            return accel_plan_fact_get(plan, i)->value;
+    return "";
+}
+
+static uint32_t take_classes(const struct opened *opened, const struct accel_plan *plan, uint64_t resident,
+                             struct accel_history_class *out_classes)
+{
+    uint32_t count = accel_plan_memory_count(plan);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+        uint64_t now = 0, peak = resident;
+
+        if (row->memory_class != ACCEL_MEMORY_MAPPED)
+            accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        out_classes[i] = (struct accel_history_class){row->memory_class, 0, row->bytes, peak};
+    }
+    return count;
+}
+
+static double rate(uint64_t count, uint64_t nanoseconds)
+{
+    return nanoseconds == 0 ? 0 : (double)count * 1e9 / (double)nanoseconds;
+}
+
+int32_t keep_run(const struct opened *opened, const struct accel_generate_result *result, uint64_t peak,
+                 uint64_t resident, struct accel_error *error)
+{
+    const struct accel_plan *plan = accel_session_plan(opened->session);
+    const struct accel_plan_speed *speed = accel_plan_speed_get(plan, 0);
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_history_class classes[ACCEL_MEMORY_END];
+    struct accel_history_record record = {.size = sizeof record, .kind = ACCEL_HISTORY_RUN};
+    int64_t threads = 0;
+    char driver[200];
+
+    accel_plan_fit(plan, &fit, NULL);
+    accel_plan_setting_number(plan, "cpu.threads", &threads, NULL);
+    snprintf(driver, sizeof driver, "%s %s", accel_plan_device(plan)->driver, fact_of(plan, "driver.version"));
+    record.device = accel_plan_device(plan)->name;
+    record.driver = driver;
+    record.model = accel_plan_model(plan);
+    record.settings = accel_plan_variant(plan);
+    record.context = accel_session_context(opened->session);
+    record.planned = fit.needed;
+    record.measured = peak;
+    record.step_bytes = speed == NULL ? 0 : speed->step_bytes;
+    record.prompt = result->prompt_tokens;
+    record.tokens = result->tokens;
+    record.prompt_speed = rate(result->prompt_tokens, result->prompt_time);
+    record.speed = result->steps < STEPS ? 0 : rate(result->steps, result->decode_time);
+    record.threads = (uint32_t)threads;
+    record.class_count = take_classes(opened, plan, resident, classes);
+    record.classes = classes;
+    return accel_history_add(opened->context, &record, error);
+}
