@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of 32 values: one scale, perhaps a minimum, digits in halves (value j low, value j + 16 high). */
 #include "blocks.h"
-
-/* The non-linear 4-bit levels of the iq4 formats. */
-static const int8_t iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+#include "blocks_write.h"
 
 void quant_decode_q4_0(const uint8_t *block, float *out)
 {
@@ -58,8 +56,8 @@ void quant_decode_iq4_nl(const uint8_t *block, float *out)
 {
     float d = quant_read_half(block);
     for (int j = 0; j < 16; j++) {
-        out[j] = d * (float)iq4_levels[block[2 + j] & 15];
-        out[j + 16] = d * (float)iq4_levels[block[2 + j] >> 4];
+        out[j] = d * (float)quant_iq4_levels[block[2 + j] & 15];
+        out[j + 16] = d * (float)quant_iq4_levels[block[2 + j] >> 4];
     }
 }
 
@@ -74,8 +72,8 @@ void quant_decode_iq4_xs(const uint8_t *block, float *out)
         float dl = d * (float)(scale - 32);
         const uint8_t *digits = block + 8 + 16 * run;
         for (int j = 0; j < 16; j++) {
-            out[32 * run + j] = dl * (float)iq4_levels[digits[j] & 15];
-            out[32 * run + j + 16] = dl * (float)iq4_levels[digits[j] >> 4];
+            out[32 * run + j] = dl * (float)quant_iq4_levels[digits[j] & 15];
+            out[32 * run + j + 16] = dl * (float)quant_iq4_levels[digits[j] >> 4];
         }
     }
 }

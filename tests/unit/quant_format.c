@@ -110,8 +110,8 @@ static void refuses_by_code(void **state)
     assert_int_equal(accel_format_decode(ACCEL_Q8_0, input, 33, values), ACCEL_E_INVALID);
     assert_int_equal(accel_format_decode(ACCEL_I32, input, 1, values), ACCEL_E_UNSUPPORTED);
     assert_int_equal(accel_format_encode(ACCEL_Q6_K, values, 0, planes), ACCEL_OK);
-    assert_int_equal(accel_format_encode(ACCEL_Q5_0, values, 32, planes), ACCEL_E_UNSUPPORTED);
-    assert_int_equal(accel_format_encode(ACCEL_PLANAR(4u, 5u, 1u), values, 32, planes), ACCEL_E_UNSUPPORTED);
+    assert_int_equal(accel_format_encode(ACCEL_I8, values, 32, planes), ACCEL_E_UNSUPPORTED);
+    assert_int_equal(accel_format_fit(ACCEL_GGML(16u), values, NULL, 256, planes), ACCEL_E_UNSUPPORTED);
 }
 
 /* Decoded values lie within half a step of the source. */

@@ -61,9 +61,9 @@ static void *row_of(const struct accel_model_file *file, const struct accel_mode
     return (char *)(uintptr_t)accel_model_file_data(file, tensor) + row * bytes;
 }
 
-/* Encodes every row of a tensor anew and compares. */
+/* Encodes every row of a tensor anew, in the same way, and compares. */
 static void compare_tensor(const struct accel_model_file *in, const struct accel_model_tensor *from,
-                           const struct accel_model_file *out, const struct accel_model_tensor *to)
+                           const struct accel_model_file *out, const struct accel_model_tensor *to, bool nearest)
 {
     size_t width = (size_t)from->dims[from->rank - 1], from_bytes, to_bytes;
     float *values = malloc(width * sizeof *values);
@@ -81,14 +81,17 @@ static void compare_tensor(const struct accel_model_file *in, const struct accel
         void *target[ACCEL_FORMAT_PLANES] = {wanted};
 
         assert_int_equal(accel_format_decode(from->type, source, width, values), ACCEL_OK);
-        assert_int_equal(accel_format_encode(to->type, values, width, target), ACCEL_OK);
+        if (nearest || from->type == to->type)
+            assert_int_equal(accel_format_encode(to->type, values, width, target), ACCEL_OK);
+        else
+            assert_int_equal(accel_format_fit(to->type, values, NULL, width, target), ACCEL_OK);
         assert_memory_equal(wanted, row_of(out, to, row, to_bytes), to_bytes);
     }
     free(values);
     free(wanted);
 }
 
-static void compare_files(const char *in, const char *out)
+static void compare_files(const char *in, const char *out, bool nearest)
 {
     struct accel_model_file *source = NULL, *result = NULL;
     struct accel_error error = {0};
@@ -97,14 +100,14 @@ static void compare_files(const char *in, const char *out)
     OK(accel_model_file_open(out, NULL, &result, &error));
     assert_int_equal(accel_model_file_tensor_count(source), accel_model_file_tensor_count(result));
     for (uint64_t i = 0; i < accel_model_file_tensor_count(source); i++)
-        compare_tensor(source, accel_model_file_tensor(source, i), result, accel_model_file_tensor(result, i));
+        compare_tensor(source, accel_model_file_tensor(source, i), result, accel_model_file_tensor(result, i), nearest);
     accel_model_file_close(source);
     accel_model_file_close(result);
 }
 
 static void test_types(void **state)
 {
-    static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "Q4_1"};
+    static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "Q4_1", "q5_0", "q5_1", "iq4_nl"};
     struct accel_quantize_options options = {.size = sizeof options, .threads = 3};
     struct accel_error error = {0};
     struct files f;
@@ -116,9 +119,10 @@ static void test_types(void **state)
         uint64_t resumed = 99;
 
         options.type = types[i];
+        options.flags = i % 2 ? ACCEL_QUANTIZE_NEAREST : 0;
         OK(write_as(f.in, f.out, &options, &resumed, &error));
         assert_int_equal(resumed, 0);
-        compare_files(f.in, f.out);
+        compare_files(f.in, f.out, options.flags != 0);
     }
     assert_int_equal(unlink(f.out), 0);
 }
@@ -164,9 +168,9 @@ static void test_rows(void **state)
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        /* Rounding to nearest with 32 weights of a scale: 0.086 on normal data. */
+        /* 32 weights of a scale: 0.081 on normal data. */
         if (row->to == ACCEL_Q4_0)
-            assert_true(row->relative_error > 0.06 && row->relative_error < 0.11);
+            assert_true(row->relative_error > 0.06 && row->relative_error < 0.10);
         else
             assert_true(row->relative_error < 0.001);
     }
@@ -268,7 +272,7 @@ static void test_other_options(void **state)
     options.type = "q8_0";
     OK(write_as(f.in, f.out, &options, &resumed, &error));
     assert_int_equal(resumed, 0);
-    compare_files(f.in, f.out);
+    compare_files(f.in, f.out, false);
     unlink(f.in);
     unlink(f.out);
 }
@@ -318,6 +322,9 @@ static void test_refusals(void **state)
     options.type = "q8_0";
     assert_non_null(strstr(refused(f.in, f.in, &options, ACCEL_E_INVALID).text, "is the file that is read"));
     refused(f.in, "no-such-folder/out.gguf", &options, ACCEL_E_NOT_FOUND);
+    options.flags = 2;
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_UNSUPPORTED).text, "flags"));
+    options.flags = 0;
     options.threads = 5000;
     refused(f.in, f.out, &options, ACCEL_E_INVALID);
     options.threads = 1;

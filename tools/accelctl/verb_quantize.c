@@ -18,12 +18,16 @@ struct quantize_options {
     uint32_t dry;
     uint32_t tensors;
     uint32_t json;
-    uint32_t zero;
+    uint32_t nearest;
 };
 
 static const struct option_row options[] = {
     {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
-     "type of the matrices: f32, f16, bf16, q8_0, q4_0 (as without the option) or q4_1", 0, 0},
+     "type of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k (as without the option), q4_1, q4_0, "
+     "iq4_nl, iq4_xs, q3_k or q2_k",
+     0, 0},
+    {"nearest", 0, OPTION_FLAG, offsetof(struct quantize_options, nearest), NULL,
+     "take the scale that the largest value of a block gives, without a search; faster, and loses more", 0, 0},
     {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
      "copy tensors whose names match, as 'blk.*.attn_v.weight'; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
@@ -186,7 +190,7 @@ static int refuse(const struct quantize_options *chosen, struct accel_error *err
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct quantize_options chosen = {.type = "q4_0"};
+    struct quantize_options chosen = {.type = "q4_k"};
     struct accel_quantize_options wanted = {.size = sizeof wanted};
     struct accel_quantize_job *job = NULL;
     struct accel_model_file *file = NULL;
@@ -201,6 +205,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     clock_gettime(CLOCK_MONOTONIC, &bar.begun);
     wanted.type = chosen.type;
     wanted.threads = chosen.threads == 0 ? (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) : (uint32_t)chosen.threads;
+    wanted.flags = chosen.nearest ? ACCEL_QUANTIZE_NEAREST : 0;
     wanted.keep = chosen.keep.items;
     wanted.keep_count = chosen.keep.count;
     wanted.progress = tell;

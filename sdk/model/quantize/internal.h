@@ -10,6 +10,7 @@
 struct accel_quantize_job {
     const struct accel_model_file *file;
     uint32_t threads;
+    uint32_t nearest; /* 1: no search for scales */
     accel_quantize_progress progress;
     void *progress_data;
     uint64_t count;

@@ -18,7 +18,7 @@
 #include "sdk/model/quantize/internal.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
-#define ENCODERS 1u
+#define ENCODERS 2u
 
 /* Types that can be written, with the number of general.file_type where most matrices have that type. */
 static const struct target {
@@ -26,9 +26,24 @@ static const struct target {
     const char *shown;
     uint32_t type;
     uint32_t number;
-} targets[] = {{"f32", "F32", ACCEL_F32, 0},    {"f16", "F16", ACCEL_F16, 1},    {"bf16", "BF16", ACCEL_BF16, 32},
-               {"q8_0", "Q8_0", ACCEL_Q8_0, 7}, {"q4_0", "Q4_0", ACCEL_Q4_0, 2}, {"q4_1", "Q4_1", ACCEL_Q4_1, 3}};
-#define TARGET_F16 (&targets[1])
+    uint32_t narrow; /* type of matrices whose rows are no whole number of its blocks, where blocks of 32 fit */
+} targets[] = {
+    {"f32", "F32", ACCEL_F32, 0, ACCEL_F16},
+    {"f16", "F16", ACCEL_F16, 1, ACCEL_F16},
+    {"bf16", "BF16", ACCEL_BF16, 32, ACCEL_F16},
+    {"q8_0", "Q8_0", ACCEL_Q8_0, 7, ACCEL_F16},
+    {"q6_k", "Q6_K", ACCEL_Q6_K, 18, ACCEL_Q8_0},
+    {"q5_k", "Q5_K", ACCEL_Q5_K, 16, ACCEL_Q5_0},
+    {"q5_1", "Q5_1", ACCEL_Q5_1, 9, ACCEL_F16},
+    {"q5_0", "Q5_0", ACCEL_Q5_0, 8, ACCEL_F16},
+    {"q4_k", "Q4_K", ACCEL_Q4_K, 14, ACCEL_Q4_0},
+    {"q4_1", "Q4_1", ACCEL_Q4_1, 3, ACCEL_F16},
+    {"q4_0", "Q4_0", ACCEL_Q4_0, 2, ACCEL_F16},
+    {"iq4_nl", "IQ4_NL", ACCEL_IQ4_NL, 25, ACCEL_F16},
+    {"iq4_xs", "IQ4_XS", ACCEL_IQ4_XS, 30, ACCEL_IQ4_NL},
+    {"q3_k", "Q3_K", ACCEL_Q3_K, 11, ACCEL_IQ4_NL},
+    {"q2_k", "Q2_K", ACCEL_Q2_K, 10, ACCEL_IQ4_NL},
+};
 
 static const struct target *find_target(const char *name)
 {
@@ -36,6 +51,21 @@ static const struct target *find_target(const char *name)
         if (strcasecmp(targets[i].name, name) == 0)
             return &targets[i];
     return NULL;
+}
+
+static const struct target *find_type(uint32_t type)
+{
+    const struct target *target = targets;
+    while (target->type != type)
+        target++;
+    return target;
+}
+
+/* True when rows of `width` values are whole blocks of the type. */
+static bool divides(uint32_t type, uint64_t width)
+{
+    struct accel_format format;
+    return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
 }
 
 static bool is_kept(const struct accel_quantize_options *options, const char *name)
@@ -70,7 +100,6 @@ static void keep(struct accel_quantize_row *row, const struct accel_model_tensor
 static void decide(const struct accel_quantize_options *options, const struct target *target,
                    const struct accel_model_tensor *tensor, struct accel_quantize_row *row)
 {
-    struct accel_format format;
     uint64_t width = tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
     *row = (struct accel_quantize_row){.size = sizeof(*row),
                                        .from = tensor->type,
@@ -91,9 +120,10 @@ static void decide(const struct accel_quantize_options *options, const struct ta
         keep(row, tensor, "has that type");
     else if (!decodes(row->from, width))
         keep(row, tensor, "its type cannot be decoded");
-    else if (accel_format_describe(row->to, &format) == ACCEL_OK && width % format.block_values != 0) {
-        row->to = TARGET_F16->type;
-        row->to_name = TARGET_F16->shown;
+    else if (!divides(row->to, width)) {
+        const struct target *other = find_type(divides(target->narrow, width) ? target->narrow : ACCEL_F16);
+        row->to = other->type;
+        row->to_name = other->shown;
         row->reason = "rows are no whole number of blocks";
         if (row->from == row->to)
             keep(row, tensor, row->reason);
@@ -132,7 +162,7 @@ static int32_t make_header(struct accel_quantize_job *job, const struct target *
 /* Everything that decides the bytes of the file: its header, the file that is read, and the encoders. */
 static int32_t identify(struct accel_quantize_job *job, struct accel_error *error)
 {
-    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), ENCODERS, 0, 0};
+    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), 2 * ENCODERS + job->nearest, 0, 0};
     struct stat status;
     int fd = accel_model_file_part_fd(job->file, 0);
     if (fd >= 0 && fstat(fd, &status) != 0)
@@ -170,10 +200,16 @@ static int32_t check(const struct accel_model_file *file, const struct accel_qua
     if (accel_model_file_format(file) != ACCEL_MODEL_GGUF)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: only GGUF files are converted", path);
     if (find_target(options->type) == NULL)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "type \"%.40s\" is none of f32, f16, bf16, q8_0, q4_0, q4_1",
-                               options->type == NULL ? "" : options->type);
+        return accel_error_set(
+            error, ACCEL_E_UNSUPPORTED,
+            "type \"%.40s\" is none of f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k, q4_1, q4_0, iq4_nl, "
+            "iq4_xs, q3_k, q2_k",
+            options->type == NULL ? "" : options->type);
     if (options->keep_count > 0 && options->keep == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
+    if ((options->flags & ~ACCEL_QUANTIZE_NEAREST) != 0)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_quantize_options.flags 0x%x has unknown bits",
+                               options->flags);
     if (options->threads > 1024)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.threads is %u, at most 1024",
                                options->threads);
@@ -200,6 +236,7 @@ int32_t accel_quantize_plan(const struct accel_model_file *file, const struct ac
         return model_no_memory(error, accel_model_file_path(file), sizeof(*job));
     job->file = file;
     job->threads = chosen.threads == 0 ? 1 : chosen.threads;
+    job->nearest = (chosen.flags & ACCEL_QUANTIZE_NEAREST) != 0;
     job->progress = chosen.progress;
     job->progress_data = chosen.progress_data;
     job->count = accel_model_file_tensor_count(file);

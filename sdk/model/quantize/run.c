@@ -214,7 +214,8 @@ static int32_t encode_rows(const struct run *run, struct chunk *chunk, const uns
             if (!isfinite(values[i]))
                 return refuse_values(run, chunk, r * width + i, error);
         if (code == ACCEL_OK)
-            code = accel_format_encode(row->to, values, width, to);
+            code = run->job->nearest ? accel_format_encode(row->to, values, width, to)
+                                     : accel_format_fit(row->to, values, NULL, width, to);
     }
     if (code != ACCEL_OK)
         accel_error_set(error, code, "tensor %.100s cannot be converted", row->name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes a model again with other types of weights: GGUF in, GGUF out. Matrices are decoded, rounded to nearest and
- * encoded row by row by several threads, so that memory stays at a few rows for each of them however large the model
- * is. The file gets its name when it is complete; a run that was killed is taken up where it was.
+ * Writes a model again with other types of weights: GGUF in, GGUF out. Matrices are decoded, and encoded
+ * under the scales that lose least, row by row by several threads, so that memory stays at a few rows for each of them
+ * however large the model is. The file gets its name when it is complete; a run that was killed is taken up where it
+ * was.
  */
 #ifndef ACCEL_MODEL_QUANTIZE_H
 #define ACCEL_MODEL_QUANTIZE_H
@@ -32,13 +33,17 @@ struct accel_quantize_row {
  * at a time. */
 typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_bytes, uint64_t all_bytes);
 
+#define ACCEL_QUANTIZE_NEAREST 1u /**< flag: take the scale that the extreme value of a block gives, and search none   \
+                                   */
+
 /** What to write. Open. */
 struct accel_quantize_options {
     uint32_t size;
     uint32_t threads; /**< 0: 1 */
-    const char *type; /**< of matrices: "f32", "f16", "bf16", "q8_0", "q4_0" or "q4_1" */
+    const char *type; /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
+                           "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k" */
     uint32_t keep_count;
-    uint32_t zero;
+    uint32_t flags;                   /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are */
     accel_quantize_progress progress; /**< may be NULL */
     void *progress_data;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of libaccel-quant: encoders of one block each, the other way round of blocks.h. `weight` says how much the
+ * error of each value counts (NULL: all the same). `search`: 0 takes the scale that the extreme value gives, 1 the one
+ * under which least is lost. Formats of 256 values always search.
+ */
+#ifndef QUANT_BLOCKS_WRITE_H
+#define QUANT_BLOCKS_WRITE_H
+
+#include <accel/quant/format.h>
+
+typedef void quant_encode_block(const float *values, const float *weight, int search, uint8_t *block);
+
+quant_encode_block quant_encode_q4_0, quant_encode_q4_1, quant_encode_q5_0, quant_encode_q5_1, quant_encode_q8_0;
+quant_encode_block quant_encode_q2_k, quant_encode_q3_k, quant_encode_q4_k, quant_encode_q5_k, quant_encode_q6_k;
+quant_encode_block quant_encode_iq4_nl, quant_encode_iq4_xs;
+
+/* The levels of the iq4 formats. */
+extern const signed char quant_iq4_levels[16];
+
+/* The nearest of them to each whole number from -128 on. */
+extern const signed char quant_iq4_nearest[256];
+
+/* One group of a planar row: digits, a half of scale, and a zero point where the format has one. */
+void quant_encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,
+                         uint8_t *digits, uint8_t *scale, uint8_t *zero);
+
+/* Stores a half; what is too large for one becomes the largest. Answers the value as stored. */
+float quant_write_half(uint8_t *bytes, float value);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of 32 values. Without a search the encodings of q8_0, q4_0 and q4_1 are the ones other tools write. */
+#include "blocks.h"
+#include "blocks_write.h"
+#include "fit.h"
+
+#include <math.h>
+
+const signed char quant_iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+/* clang-format off */
+const signed char quant_iq4_nearest[256] = {
+    -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -104, -104, -104, -104, -104, -104,
+    -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -83, -83, -83,
+    -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -65, -65, -65, -65, -65, -65,
+    -65, -65, -65, -65, -65, -65, -65, -65, -65, -65, -65, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49,
+    -49, -49, -49, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -22, -22, -22, -22, -22, -22, -22,
+    -22, -22, -22, -22, -22, -22, -10, -10, -10, -10, -10, -10, -10, -10, -10, -10, -10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 38, 38, 38,
+    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 69,
+    69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89,
+    89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+    113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+};
+/* clang-format on */
+
+float quant_write_half(uint8_t *bytes, float value)
+{
+    uint16_t half = accel_f16_from_f32(value);
+    /* An infinite scale would make every digit of the group NaN or infinite. */
+    if ((half & 0x7fffu) == 0x7c00u)
+        half = (uint16_t)((half & 0x8000u) | 0x7bffu);
+    bytes[0] = (uint8_t)half;
+    bytes[1] = (uint8_t)(half >> 8);
+    return accel_f16_to_f32(half);
+}
+
+static int clamp(int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+void quant_encode_q8_0(const float *values, const float *weight, int search, uint8_t *block)
+{
+    float d = fabsf(quant_extreme(values, 32)) / 127.0f, inverse;
+    if (search) {
+        d = quant_write_half(block, quant_fit_symmetric(values, weight, 32, -127, 127));
+        inverse = quant_reciprocal(d);
+    } else {
+        quant_write_half(block, d);
+        inverse = quant_reciprocal(d);
+    }
+    for (int j = 0; j < 32; j++)
+        block[2 + j] = (uint8_t)(int8_t)clamp((int)roundf(values[j] * inverse), -128, 127);
+}
+
+/* Digits 0 .. highest of 32 values that are already in units of the scale and not below zero. */
+static void digits_of(const float *values, float m, float inverse, int highest, int digits[32])
+{
+    for (int j = 0; j < 32; j++)
+        digits[j] = clamp((int)((values[j] - m) * inverse + 0.5f), 0, highest);
+}
+
+static void write_nibbles(const int digits[32], uint8_t *bytes)
+{
+    for (int j = 0; j < 16; j++)
+        bytes[j] = (uint8_t)((digits[j] & 15) | (digits[j + 16] & 15) << 4);
+}
+
+static void write_fifth(const int digits[32], uint8_t *bytes)
+{
+    uint32_t word = 0;
+    for (int j = 0; j < 32; j++)
+        word |= (uint32_t)(digits[j] >> 4) << j;
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(word >> 8 * i);
+}
+
+/* One scale, and digits around half of the range: writes the scale and fills the digits. */
+static void encode_centred(const float *values, const float *weight, int search, int half, uint8_t *scale,
+                           int digits[32])
+{
+    float d = quant_extreme(values, 32) / (float)-half, inverse;
+    if (search)
+        inverse = quant_reciprocal(quant_write_half(scale, quant_fit_symmetric(values, weight, 32, -half, half - 1)));
+    else {
+        quant_write_half(scale, d);
+        inverse = quant_reciprocal(d);
+    }
+    for (int j = 0; j < 32; j++)
+        digits[j] = clamp((int)(values[j] * inverse + ((float)half + 0.5f)), 0, 2 * half - 1);
+}
+
+static void encode_minimum(const float *values, const float *weight, int search, int highest, uint8_t *block,
+                           int digits[32])
+{
+    float d, m = values[0], high = values[0], inverse;
+    for (int j = 1; j < 32; j++) {
+        m = values[j] < m ? values[j] : m;
+        high = values[j] > high ? values[j] : high;
+    }
+    d = (high - m) / (float)highest;
+    if (search) {
+        quant_fit_affine(values, weight, 32, highest, 0, &d, &m);
+        d = quant_write_half(block, d);
+        m = quant_write_half(block + 2, m);
+    } else {
+        quant_write_half(block, d);
+        quant_write_half(block + 2, m);
+    }
+    inverse = quant_reciprocal(d);
+    digits_of(values, m, inverse, highest, digits);
+}
+
+void quant_encode_q4_0(const float *values, const float *weight, int search, uint8_t *block)
+{
+    int digits[32];
+    encode_centred(values, weight, search, 8, block, digits);
+    write_nibbles(digits, block + 2);
+}
+
+void quant_encode_q4_1(const float *values, const float *weight, int search, uint8_t *block)
+{
+    int digits[32];
+    encode_minimum(values, weight, search, 15, block, digits);
+    write_nibbles(digits, block + 4);
+}
+
+void quant_encode_q5_0(const float *values, const float *weight, int search, uint8_t *block)
+{
+    int digits[32];
+    encode_centred(values, weight, search, 16, block, digits);
+    write_fifth(digits, block + 2);
+    write_nibbles(digits, block + 6);
+}
+
+void quant_encode_q5_1(const float *values, const float *weight, int search, uint8_t *block)
+{
+    int digits[32];
+    encode_minimum(values, weight, search, 31, block, digits);
+    write_fifth(digits, block + 4);
+    write_nibbles(digits, block + 8);
+}
+
+void quant_encode_iq4_nl(const float *values, const float *weight, int search, uint8_t *block)
+{
+    int digits[32];
+    float d = search ? quant_fit_levels(values, weight, 32, quant_iq4_nearest)
+                     : quant_extreme(values, 32) / (float)quant_iq4_levels[0];
+    float inverse = quant_reciprocal(quant_write_half(block, d));
+    for (int j = 0; j < 32; j++)
+        digits[j] = quant_nearest_level(quant_iq4_levels, values[j] * inverse);
+    write_nibbles(digits, block + 2);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Super-blocks of 256 values: each group gets its best scale (and minimum), these are rounded to the few bits that the
+ * format has for them under one half, and the digits follow from what was stored.
+ */
+#include "blocks.h"
+#include "blocks_write.h"
+#include "fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#define VALUES 256
+
+/* Groups with a minimum: scales and minima as whole numbers under two halves. */
+struct minima {
+    float d;    /* as stored */
+    float dmin; /* as stored */
+    int scale[16];
+    int minimum[16];
+};
+
+/* Groups without one: signed whole scales under one half. */
+struct signed_scales {
+    float d; /* as stored */
+    int scale[16];
+};
+
+static int whole(float value, int low, int high)
+{
+    return (int)quant_clamp(quant_round(value), (float)low, (float)high);
+}
+
+static const float *weight_at(const float *weight, size_t at)
+{
+    return weight ? weight + at : NULL;
+}
+
+/* `groups` groups whose digits go from 0 to `highest`; scales and minima from 0 to `most`. */
+static void fit_minima(const float *values, const float *weight, int groups, int highest, int most, uint8_t *d,
+                       uint8_t *dmin, struct minima *out)
+{
+    float scale[16], minimum[16], largest = 0, lowest = 0;
+    const size_t count = (size_t)(VALUES / groups);
+    for (int g = 0; g < groups; g++) {
+        quant_fit_affine(values + (size_t)g * count, weight_at(weight, (size_t)g * count), count, highest, 1, &scale[g],
+                         &minimum[g]);
+        largest = scale[g] > largest ? scale[g] : largest;
+        lowest = minimum[g] < lowest ? minimum[g] : lowest;
+    }
+    out->d = quant_write_half(d, largest / (float)most);
+    out->dmin = quant_write_half(dmin, -lowest / (float)most);
+    for (int g = 0; g < groups; g++) {
+        out->scale[g] = whole(scale[g] * quant_reciprocal(out->d), 0, most);
+        out->minimum[g] = whole(-minimum[g] * quant_reciprocal(out->dmin), 0, most);
+    }
+}
+
+static void digits_minima(const float *values, const struct minima *m, int groups, int highest, uint8_t digits[VALUES])
+{
+    for (int i = 0; i < VALUES; i++) {
+        int g = i / (VALUES / groups);
+        float scaled = (values[i] + m->dmin * (float)m->minimum[g]) * quant_reciprocal(m->d * (float)m->scale[g]);
+        digits[i] = (uint8_t)whole(scaled, 0, highest);
+    }
+}
+
+/* Groups of `count` values with digits from `lowest` to `highest` and scales from `low` to -low - 1. */
+static void fit_signed(const float *values, const float *weight, int groups, int lowest, int highest, int low,
+                       uint8_t *d, struct signed_scales *out)
+{
+    float scale[16], most;
+    const size_t count = (size_t)(VALUES / groups);
+    for (int g = 0; g < groups; g++)
+        scale[g] = quant_fit_symmetric(values + (size_t)g * count, weight_at(weight, (size_t)g * count), count, lowest,
+                                       highest);
+    most = quant_extreme(scale, (size_t)groups);
+    out->d = quant_write_half(d, most / (float)low);
+    for (int g = 0; g < groups; g++)
+        out->scale[g] = whole(scale[g] * quant_reciprocal(out->d), low, -low - 1);
+}
+
+/* Digits counted from `lowest` as 0. */
+static void digits_signed(const float *values, const struct signed_scales *s, int groups, int lowest, int highest,
+                          uint8_t digits[VALUES])
+{
+    for (int i = 0; i < VALUES; i++) {
+        float d = s->d * (float)s->scale[i / (VALUES / groups)];
+        digits[i] = (uint8_t)(whole(values[i] * quant_reciprocal(d), lowest, highest) - lowest);
+    }
+}
+
+/* ---- formats with minima ---- */
+
+void quant_encode_q2_k(const float *values, const float *weight, int search, uint8_t *block)
+{
+    struct minima m;
+    uint8_t digits[VALUES];
+    (void)search;
+    memset(block, 0, 84);
+    fit_minima(values, weight, 16, 3, 15, block + 80, block + 82, &m);
+    digits_minima(values, &m, 16, 3, digits);
+    for (int g = 0; g < 16; g++)
+        block[g] = (uint8_t)(m.scale[g] | m.minimum[g] << 4);
+    for (int i = 0; i < VALUES; i++)
+        block[16 + i / 128 * 32 + i % 32] |= (uint8_t)(digits[i] << i % 128 / 32 * 2);
+}
+
+/* The other way round of scale_min in decode_k.c; the bytes were zero. */
+static void write_scales6(const struct minima *m, uint8_t *packed)
+{
+    for (int g = 0; g < 4; g++) {
+        packed[g] = (uint8_t)(m->scale[g] | (m->scale[g + 4] >> 4) << 6);
+        packed[g + 4] = (uint8_t)(m->minimum[g] | (m->minimum[g + 4] >> 4) << 6);
+        packed[g + 8] = (uint8_t)((m->scale[g + 4] & 15) | (m->minimum[g + 4] & 15) << 4);
+    }
+}
+
+static void write_runs(const uint8_t digits[VALUES], uint8_t *bytes)
+{
+    for (int i = 0; i < VALUES; i++)
+        bytes[i / 64 * 32 + i % 32] |= (uint8_t)((digits[i] & 15) << i % 64 / 32 * 4);
+}
+
+void quant_encode_q4_k(const float *values, const float *weight, int search, uint8_t *block)
+{
+    struct minima m;
+    uint8_t digits[VALUES];
+    (void)search;
+    memset(block, 0, 144);
+    fit_minima(values, weight, 8, 15, 63, block, block + 2, &m);
+    digits_minima(values, &m, 8, 15, digits);
+    write_scales6(&m, block + 4);
+    write_runs(digits, block + 16);
+}
+
+void quant_encode_q5_k(const float *values, const float *weight, int search, uint8_t *block)
+{
+    struct minima m;
+    uint8_t digits[VALUES];
+    (void)search;
+    memset(block, 0, 176);
+    fit_minima(values, weight, 8, 31, 63, block, block + 2, &m);
+    digits_minima(values, &m, 8, 31, digits);
+    write_scales6(&m, block + 4);
+    for (int i = 0; i < VALUES; i++)
+        block[16 + i % 32] |= (uint8_t)((digits[i] >> 4) << i / 32);
+    write_runs(digits, block + 48);
+}
+
+/* ---- formats with signed scales ---- */
+
+void quant_encode_q3_k(const float *values, const float *weight, int search, uint8_t *block)
+{
+    struct signed_scales s;
+    uint8_t digits[VALUES], *packed = block + 96;
+    (void)search;
+    memset(block, 0, 110);
+    fit_signed(values, weight, 16, -4, 3, -32, block + 108, &s);
+    digits_signed(values, &s, 16, -4, 3, digits);
+    for (int g = 0; g < 16; g++) {
+        int scale = s.scale[g] + 32;
+        packed[g % 8] |= (uint8_t)((scale & 15) << g / 8 * 4);
+        packed[8 + g % 4] |= (uint8_t)((scale >> 4) << g / 4 * 2);
+    }
+    for (int i = 0; i < VALUES; i++) {
+        block[i % 32] |= (uint8_t)((digits[i] >> 2) << i / 32);
+        block[32 + i / 128 * 32 + i % 32] |= (uint8_t)((digits[i] & 3) << i % 128 / 32 * 2);
+    }
+}
+
+void quant_encode_q6_k(const float *values, const float *weight, int search, uint8_t *block)
+{
+    struct signed_scales s;
+    uint8_t digits[VALUES];
+    (void)search;
+    memset(block, 0, 210);
+    fit_signed(values, weight, 16, -32, 31, -128, block + 208, &s);
+    digits_signed(values, &s, 16, -32, 31, digits);
+    for (int g = 0; g < 16; g++)
+        block[192 + g] = (uint8_t)(int8_t)s.scale[g];
+    for (int i = 0; i < VALUES; i++) {
+        int half = i / 128, quarter = i % 128 / 32, j = i % 32;
+        block[64 * half + 32 * (quarter % 2) + j] |= (uint8_t)((digits[i] & 15) << quarter / 2 * 4);
+        block[128 + 32 * half + j] |= (uint8_t)((digits[i] >> 4) << 2 * quarter);
+    }
+}
+
+void quant_encode_iq4_xs(const float *values, const float *weight, int search, uint8_t *block)
+{
+    float scale[8], d, inverse;
+    uint32_t high = 0;
+    (void)search;
+    memset(block, 0, 136);
+    for (size_t g = 0; g < 8; g++)
+        scale[g] = quant_fit_levels(values + 32 * g, weight_at(weight, 32 * g), 32, quant_iq4_nearest);
+    d = quant_write_half(block, quant_extreme(scale, 8) / -32.0f);
+    inverse = quant_reciprocal(d);
+    for (int g = 0; g < 8; g++) {
+        int whole_scale = whole(scale[g] * inverse, -32, 31);
+        float group_inverse = quant_reciprocal(d * (float)whole_scale);
+        uint8_t *run = block + 8 + 16 * g;
+        block[4 + g / 2] |= (uint8_t)(((whole_scale + 32) & 15) << g % 2 * 4);
+        high |= (uint32_t)((whole_scale + 32) >> 4) << 2 * g;
+        for (int j = 0; j < 32; j++) {
+            int digit = quant_nearest_level(quant_iq4_levels, values[32 * g + j] * group_inverse);
+            run[j % 16] |= (uint8_t)(digit << j / 16 * 4);
+        }
+    }
+    block[2] = (uint8_t)high;
+    block[3] = (uint8_t)(high >> 8);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of libaccel-quant: the scale, or scale and minimum, under which a group of values loses least when its digits
+ * are rounded. `weight` says how much the error of each value counts, NULL: all the same. Plain functions without
+ * state.
+ */
+#ifndef QUANT_FIT_H
+#define QUANT_FIT_H
+
+#include <stddef.h>
+
+/* Most values of a group. */
+#define QUANT_GROUP 512u
+
+/* Values d * q with whole q in [lowest, highest], lowest < 0. Answers d, whose sign may be either. */
+float quant_fit_symmetric(const float *values, const float *weight, size_t count, int lowest, int highest);
+
+/* Values d * q + m with q in [0, highest] and d >= 0. Where `below` is set m is never above zero. */
+void quant_fit_affine(const float *values, const float *weight, size_t count, int highest, int below, float *out_d,
+                      float *out_m);
+
+/* Values d * l with l out of a table of levels, of which `nearest` has the nearest to each whole number from -128 on.
+ * Answers d. */
+float quant_fit_levels(const float *values, const float *weight, size_t count, const signed char nearest[256]);
+
+/* The digit of the level that is nearest to a value in units of the scale. */
+int quant_nearest_level(const signed char level[16], float scaled);
+
+/* The value of largest magnitude, with its sign. */
+float quant_extreme(const float *values, size_t count);
+
+/* 1 / d, or 0 where that is no finite number: such a group is stored with scale 0 anyway. */
+float quant_reciprocal(float d);
+
+/* To nearest, ties to even; for numbers below 2^22. */
+static inline float quant_round(float value)
+{
+    const float magic = 12582912.0f;
+    return (value + magic) - magic;
+}
+
+static inline float quant_clamp(float value, float low, float high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+#endif

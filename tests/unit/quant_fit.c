@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encoders: the error of rounding to nearest is what theory gives for normal data, a search leaves less, values on the
+ * grid of a format come back as they were, and no group makes a number that is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <accel/quant/format.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUES = 1 << 16 };
+
+/* Planes for VALUES values of any format. */
+struct planes {
+    void *plane[ACCEL_FORMAT_PLANES];
+};
+
+static struct planes planes_new(void)
+{
+    struct planes p;
+
+    for (size_t i = 0; i < ACCEL_FORMAT_PLANES; i++) {
+        p.plane[i] = calloc(VALUES, 4);
+        assert_non_null(p.plane[i]);
+    }
+    return p;
+}
+
+static void planes_free(struct planes *p)
+{
+    for (size_t i = 0; i < ACCEL_FORMAT_PLANES; i++)
+        free(p->plane[i]);
+}
+
+static double uniform(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static float *normal_values(void)
+{
+    float *values = malloc(VALUES * sizeof *values);
+    uint64_t state = 88172645463325252u;
+
+    assert_non_null(values);
+    for (size_t i = 0; i < VALUES; i++)
+        values[i] = (float)(sqrt(-2.0 * log(uniform(&state))) * cos(6.283185307179586 * uniform(&state)));
+    return values;
+}
+
+/* Root of the weighted sum of squared errors over that of squares. */
+static double error_of(uint32_t type, const struct planes *p, const float *values, const float *weight)
+{
+    float *again = malloc(VALUES * sizeof *again);
+    double difference = 0, power = 0;
+
+    assert_non_null(again);
+    assert_int_equal(accel_format_decode(type, (const void *const *)p->plane, VALUES, again), ACCEL_OK);
+    for (size_t i = 0; i < VALUES; i++) {
+        double w = weight == NULL ? 1 : weight[i], d = (double)again[i] - (double)values[i];
+
+        assert_true(isfinite(again[i]));
+        difference += w * d * d;
+        power += w * (double)values[i] * (double)values[i];
+    }
+    free(again);
+    return sqrt(difference / power);
+}
+
+/* Every format with an encoder that rounds, with the error of rounding to nearest on normal data where it is known. */
+static const struct {
+    const char *name;
+    double nearest; /* 0: not stated */
+} formats[] = {
+    {"q2_g128", 0.422},  {"q3_g32", 0.174},   {"q3_g128", 0.207},  {"q4_g32", 0.086},    {"q4_g64", 0.095},
+    {"q4_g128", 0.103},  {"q4_g256", 0.110},  {"q4_g512", 0.117},  {"q8_g32", 0},        {"q8_g128", 0.0064},
+    {"q2_g128a", 0.499}, {"q3_g128a", 0.213}, {"q4_g128a", 0.100}, {"q8_g128a", 0.0058}, {"q4_0", 0.086},
+    {"q4_1", 0},         {"q5_0", 0},         {"q5_1", 0},         {"q8_0", 0},          {"q2_k", 0},
+    {"q3_k", 0},         {"q4_k", 0},         {"q5_k", 0},         {"q6_k", 0},          {"iq4_nl", 0},
+    {"iq4_xs", 0},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static void errors_of_normal_data(void **state)
+{
+    float *values = normal_values();
+    struct planes p = planes_new();
+
+    (void)state;
+    print_message("  format     bits/value  nearest  searched\n");
+    for (size_t i = 0; i < FORMATS; i++) {
+        uint32_t type = accel_format_find(formats[i].name);
+        struct accel_format format;
+        double nearest, searched;
+
+        assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
+        assert_int_equal(accel_format_encode(type, values, VALUES, p.plane), ACCEL_OK);
+        nearest = error_of(type, &p, values, NULL);
+        assert_int_equal(accel_format_fit(type, values, NULL, VALUES, p.plane), ACCEL_OK);
+        searched = error_of(type, &p, values, NULL);
+        print_message("  %-9s  %10.3f  %.5f  %.5f\n", formats[i].name, format.bits_per_value, nearest, searched);
+        if (formats[i].nearest != 0)
+            assert_true(fabs(nearest / formats[i].nearest - 1) < 0.03);
+        /* Digits of 8 bits leave a search nothing to gain. */
+        assert_true(searched <= nearest * (format.digit_bits == 8 ? 1.03 : 1.0));
+        if (format.digit_bits <= 4 && format.block_values < 256)
+            assert_true(searched < 0.98 * nearest);
+    }
+    planes_free(&p);
+    free(values);
+}
+
+/* Where some values count a hundred times as much, they get more of the precision. */
+static void weights_count(void **state)
+{
+    float *values = normal_values(), *weight = malloc(VALUES * sizeof *weight);
+    struct planes p = planes_new();
+
+    (void)state;
+    assert_non_null(weight);
+    for (size_t i = 0; i < VALUES; i++)
+        weight[i] = i % 7 == 0 ? 100.0f : 1.0f;
+    for (size_t i = 0; i < FORMATS; i++) {
+        uint32_t type = accel_format_find(formats[i].name);
+        struct accel_format format;
+        double plain, weighted;
+
+        assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
+        assert_int_equal(accel_format_fit(type, values, NULL, VALUES, p.plane), ACCEL_OK);
+        plain = error_of(type, &p, values, weight);
+        assert_int_equal(accel_format_fit(type, values, weight, VALUES, p.plane), ACCEL_OK);
+        weighted = error_of(type, &p, values, weight);
+        print_message("  %-9s  %.5f  %.5f\n", formats[i].name, plain, weighted);
+        assert_true(weighted <= plain * 1.02);
+        /* A whole zero point leaves two bits little to choose. */
+        if (format.digit_bits <= 4 && format.planes == 2)
+            assert_true(weighted < 0.98 * plain);
+    }
+    planes_free(&p);
+    free(weight);
+    free(values);
+}
+
+/* What a planar row decodes to, encoded again, is the same row: every digit and every scale. */
+static void grids_come_back(void **state)
+{
+    static const uint32_t bits[] = {2, 3, 4, 8};
+    uint64_t random = 42;
+    struct planes p = planes_new(), again = planes_new();
+    float *values = malloc(VALUES * sizeof *values);
+
+    (void)state;
+    assert_non_null(values);
+    for (size_t i = 0; i < 4; i++)
+        for (uint32_t group = 5; group <= 9; group++) {
+            uint32_t type = ACCEL_PLANAR(bits[i], group, ACCEL_SCHEME_SYMMETRIC);
+            struct accel_format format;
+
+            assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
+            for (size_t v = 0; v < VALUES; v++) {
+                int half = 1 << (bits[i] - 1), digit = (int)(uniform(&random) * 2 * half) - half;
+
+                /* The extreme is the lowest digit, or its twin where 8 bits use both sides. */
+                if (v % format.block_values == 3)
+                    digit = bits[i] == 8 ? -127 : -half;
+                values[v] = 0.0625f * (float)(digit == -128 ? -127 : digit);
+            }
+            assert_int_equal(accel_format_encode(type, values, VALUES, p.plane), ACCEL_OK);
+            assert_true(error_of(type, &p, values, NULL) == 0);
+            assert_int_equal(accel_format_fit(type, values, NULL, VALUES, again.plane), ACCEL_OK);
+            assert_true(error_of(type, &again, values, NULL) < 1e-6);
+        }
+    planes_free(&p);
+    planes_free(&again);
+    free(values);
+}
+
+static void odd_groups(void **state)
+{
+    static float groups[][512] = {{0}, {[7] = 3.5f}, {[0] = -1e30f, [1] = 1e30f}, {[3] = 1e-30f}, {[5] = 6e4f}};
+    struct planes p = planes_new();
+    float again[512], constant[512];
+
+    (void)state;
+    for (size_t i = 0; i < 512; i++)
+        constant[i] = -0.75f;
+    for (size_t i = 0; i < FORMATS; i++)
+        for (size_t g = 0; g <= sizeof groups / sizeof *groups; g++) {
+            const float *values = g < sizeof groups / sizeof *groups ? groups[g] : constant;
+            uint32_t type = accel_format_find(formats[i].name);
+
+            for (int search = 0; search < 2; search++) {
+                if (search)
+                    assert_int_equal(accel_format_fit(type, values, NULL, 512, p.plane), ACCEL_OK);
+                else
+                    assert_int_equal(accel_format_encode(type, values, 512, p.plane), ACCEL_OK);
+                assert_int_equal(accel_format_decode(type, (const void *const *)p.plane, 512, again), ACCEL_OK);
+                for (size_t v = 0; v < 512; v++)
+                    assert_true(isfinite(again[v]) && (g != 0 || again[v] == 0));
+            }
+        }
+    planes_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_of_normal_data),
+        cmocka_unit_test(weights_count),
+        cmocka_unit_test(grids_come_back),
+        cmocka_unit_test(odd_groups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
