@@ -19,7 +19,20 @@ struct trial {
     const char *subject; /* of the hardware */
     uint32_t worst;      /* state of a failure here */
     bool failed;         /* some need is not met */
+    bool old;            /* what is said now is about a version */
 };
+
+/* Several pieces of hardware need the same libraries and nodes: what was said of one is not said again of the next. */
+static bool is_said(const struct accel_doctor_case *doctor, const struct accel_doctor_row *row)
+{
+    for (uint32_t i = 0; i < doctor->rows.count; i++) {
+        const struct accel_doctor_row *other = doctor->rows.items[i];
+        if (other->state == row->state && strcmp(other->check, row->check) == 0 &&
+            strcmp(other->subject, row->subject) == 0 && strcmp(other->text, row->text) == 0)
+            return true;
+    }
+    return false;
+}
 
 static void say(const struct trial *trial, uint32_t state, const char *check, const char *subject, const char *text,
                 const char *remedy)
@@ -34,15 +47,17 @@ static void say(const struct trial *trial, uint32_t state, const char *check, co
                                          .remedy = remedy,
                                          .origin = subject,
                                          .place = need ? need->place : "",
-                                         .because = need ? need->because : ""};
-    accel_doctor_say(trial->doctor, &row);
+                                         /* Where a version is wanted, that is what the reason is about. */
+                                         .because =
+                                             need && (need->least[0] == '\0' || trial->old) ? need->because : ""};
+    if (need == NULL || !is_said(trial->doctor, &row))
+        accel_doctor_say(trial->doctor, &row);
 }
 
 static void fail(struct trial *trial, const char *check, const char *subject, const char *text, const char *remedy)
 {
     uint32_t state = trial->need->state < trial->worst ? trial->need->state : trial->worst;
-    if (state == ACCEL_DOCTOR_BAD || trial->need->state == ACCEL_DOCTOR_BAD)
-        trial->failed = true;
+    trial->failed |= trial->need->state == ACCEL_DOCTOR_BAD;
     say(trial, state, check, subject, text, remedy);
 }
 
@@ -94,12 +109,19 @@ static const char *loaded_module(const struct trial *trial)
 static const char *bound_module(const struct trial *trial)
 {
     char address[32];
-    if (trial->hardware->kind != ACCEL_HARDWARE_PCI) {
-        const char *loaded = loaded_module(trial);
-        return loaded ? loaded : NULL;
-    }
+    if (trial->hardware->kind != ACCEL_HARDWARE_PCI)
+        return loaded_module(trial);
     accel_doctor_address(trial->hardware, address);
     return accel_evidence_value(accel_evidence_find(trial->doctor->evidence, "bound", address), "kernel");
+}
+
+/* A module of the kernel that is not a wanted one, or none. */
+static void fail_kernel(struct trial *trial, const char *bound, const char *wanted)
+{
+    fail(trial, "hardware.kernel", trial->subject,
+         bound[0] == '\0' ? accel_doctor_text(trial->doctor, "no module of the kernel drives it; %s would", wanted)
+                          : accel_doctor_text(trial->doctor, "the kernel's module %s drives it, not %s", bound, wanted),
+         remedy_of(trial));
 }
 
 static void try_kernel(struct trial *trial)
@@ -107,28 +129,25 @@ static void try_kernel(struct trial *trial)
     struct accel_doctor_case *doctor = trial->doctor;
     const char *wanted = join(doctor, &trial->need->names, " or ");
     const char *bound = bound_module(trial);
-    const char *version;
-    if (bound == NULL) {
-        say(trial, ACCEL_DOCTOR_UNKNOWN, "hardware.kernel", wanted,
-            "nothing tells which module of the kernel drives it", "");
-        return;
-    }
-    if (!has_word(&trial->need->names, bound)) {
-        fail(trial, "hardware.kernel", wanted,
-             bound[0] == '\0' ? "no module of the kernel drives it"
-                              : accel_doctor_text(doctor, "the kernel's module %s drives it", bound),
+    const char *version =
+        bound ? accel_evidence_value(accel_evidence_find(doctor->evidence, "module", bound), "version") : NULL;
+    trial->old = is_old(trial->need, version);
+    if (bound == NULL)
+        say(trial, ACCEL_DOCTOR_UNKNOWN, "hardware.kernel", trial->subject,
+            accel_doctor_text(doctor, "nothing tells which module of the kernel drives it; %s would", wanted), "");
+    else if (!has_word(&trial->need->names, bound))
+        fail_kernel(trial, bound, wanted);
+    else if (trial->old)
+        fail(trial, "hardware.kernel", trial->subject,
+             accel_doctor_text(doctor, "version %s of the kernel's module %s is older than %s", version, bound,
+                               trial->need->least),
              remedy_of(trial));
-        return;
-    }
-    version = accel_evidence_value(accel_evidence_find(doctor->evidence, "module", bound), "version");
-    if (is_old(trial->need, version))
-        fail(trial, "hardware.kernel", wanted,
-             accel_doctor_text(doctor, "version %s is older than %s", version, trial->need->least), remedy_of(trial));
     else
-        say(trial, ACCEL_DOCTOR_GOOD, "hardware.kernel", bound,
-            accel_doctor_text(doctor, "the module of the kernel drives it%s%s", version ? ", version " : "",
+        say(trial, ACCEL_DOCTOR_GOOD, "hardware.kernel", trial->subject,
+            accel_doctor_text(doctor, "the kernel's module %s drives it%s%s", bound, version ? ", version " : "",
                               version ? version : ""),
             "");
+    trial->old = false;
 }
 
 /* ---- nodes ---- */
@@ -302,12 +321,13 @@ static void try_library(struct trial *trial)
                                "write %s into a file of /etc/ld.so.conf.d and run ldconfig, or add it to "
                                "LD_LIBRARY_PATH",
                                folder_of(doctor, path)));
-    else if (is_old(trial->need, version))
+    else if ((trial->old = is_old(trial->need, version)))
         fail(trial, "hardware.library", path,
              accel_doctor_text(doctor, "version %s is older than %s", version, trial->need->least), remedy_of(trial));
     else
         say(trial, ACCEL_DOCTOR_GOOD, "hardware.library", path,
             version && version[0] != '\0' ? accel_doctor_text(doctor, "found, version %s", version) : "found", "");
+    trial->old = false;
 }
 
 /* ---- hardware ---- */

@@ -245,6 +245,29 @@ static int32_t fill(struct recorder *recorder)
     return code;
 }
 
+/* A home folder names its user: paths in it begin with "~" in the file. JSON writes such a path as it is. */
+static char *without_home(char *text, uint64_t *bytes)
+{
+    const char *home = accel_env_get("HOME", NULL);
+    size_t length = home ? strlen(home) : 0;
+    struct accel_strbuf out = {0};
+    if (text == NULL || length < 2 || home[0] != '/' || strpbrk(home, "\"\\"))
+        return text;
+    for (const char *at = text; at && !out.failed;) {
+        const char *found = strstr(at, home);
+        bool whole = found && (found[length] == '/' || found[length] == '"' || found[length] == ':');
+        accel_strbuf_append(&out, at, found ? (size_t)(found - at) : strlen(at));
+        if (found)
+            accel_strbuf_text(&out, whole ? "~" : home);
+        at = found ? found + length : NULL;
+    }
+    free(text);
+    *bytes = out.length;
+    text = accel_strbuf_take(&out);
+    accel_strbuf_free(&out);
+    return text;
+}
+
 /* ---- the public face ---- */
 
 int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
@@ -252,6 +275,7 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
 {
     struct recorder recorder = {.context = context, .error = error};
     struct accel_strbuf text = {0};
+    uint64_t bytes = 0;
     int32_t code = ACCEL_OK;
     if (out_text)
         *out_text = NULL;
@@ -266,10 +290,13 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
     if (code == ACCEL_OK)
         code = accel_snapshot_print(context->snapshot ? context->snapshot : &recorder.snapshot, &text, error);
     if (code == ACCEL_OK) {
-        if (out_bytes)
-            *out_bytes = text.length;
-        *out_text = accel_strbuf_take(&text);
+        bytes = text.length;
+        *out_text = without_home(accel_strbuf_take(&text), &bytes);
+        if (*out_text == NULL)
+            code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for a snapshot");
     }
+    if (out_bytes)
+        *out_bytes = bytes;
     accel_strbuf_free(&text);
     free(recorder.xml);
     accel_arena_free(&recorder.arena);

@@ -21,20 +21,33 @@ static int32_t no_memory(const char *path, struct accel_error *error)
 
 /* ---- reading ---- */
 
+static const char *text_of(const struct accel_yaml_node *mapping, const char *wanted)
+{
+    for (const struct accel_yaml_node *key = mapping->first; key; key = key->next)
+        if (strcmp(key->text, wanted) == 0)
+            return key->value->text;
+    return NULL;
+}
+
 static int32_t read_item(const char *path, const struct accel_yaml_node *node, struct accel_evidence *evidence,
                          struct accel_error *error)
 {
-    const struct accel_yaml_node *kind = node->kind == ACCEL_YAML_MAPPING ? node->first : NULL;
-    const struct accel_yaml_node *name = kind ? kind->next : NULL;
+    const char *kind, *name;
     struct accel_evidence_item *item;
-    if (name == NULL || strcmp(kind->text, "kind") != 0 || strcmp(name->text, "name") != 0)
-        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "evidence begins with \"kind\" and \"name\"");
-    for (const struct accel_yaml_node *key = kind; key; key = key->next)
+    if (node->kind != ACCEL_YAML_MAPPING)
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "an item of the evidence is an object");
+    for (const struct accel_yaml_node *key = node->first; key; key = key->next)
         if (key->value->kind != ACCEL_YAML_TEXT)
             return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" of evidence is no text", key->text);
-    item = accel_evidence_add(evidence, kind->value->text, name->value->text);
-    for (const struct accel_yaml_node *key = name->next; key; key = key->next)
-        accel_evidence_put(evidence, item, key->text, key->value->text);
+    kind = text_of(node, "kind");
+    name = text_of(node, "name");
+    if (kind == NULL || name == NULL)
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
+                                 "an item of the evidence has a \"kind\" and a \"name\"");
+    item = accel_evidence_add(evidence, kind, name);
+    for (const struct accel_yaml_node *key = node->first; key; key = key->next)
+        if (key->value->text != kind && key->value->text != name)
+            accel_evidence_put(evidence, item, key->text, key->value->text);
     return evidence->failed ? no_memory(path, error) : ACCEL_OK;
 }
 

@@ -224,3 +224,8 @@ unit_tests += tests/unit/plan_history
 tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
 	%D%/device_support.h
 tests_unit_plan_history_LDADD = $(core_test_libs)
+unit_tests += tests/unit/snapshot_hosts tests/unit/doctor_table
+tests_unit_snapshot_hosts_SOURCES = %D%/snapshot_hosts.c
+tests_unit_snapshot_hosts_LDADD = $(core_test_libs)
+tests_unit_doctor_table_SOURCES = %D%/doctor_table.c
+tests_unit_doctor_table_LDADD = $(core_test_libs)

@@ -80,7 +80,10 @@ static void print_summary(const struct accel_context *context, const struct acce
     uint32_t warn = accel_doctor_tally(doctor, ACCEL_DOCTOR_WARN);
 
     print_recording(context);
-    printf("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD), bad != 0 ? "NEEDS A REMEDY" : "ALL GOOD",
+    printf("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD),
+           bad != 0    ? "NEEDS A REMEDY"
+           : warn != 0 ? "WORKS, COULD BE BETTER"
+                       : "ALL GOOD",
            paint(PAINT_PLAIN));
     printf(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
            accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor.yaml: the installed one is sound and finds hardware; every error of the language names line and column. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <accel/doctor.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/doctor/gather.h"
+#include "core/doctor/table.h"
+
+/* ---- the file of the tree ---- */
+
+struct known {
+    uint32_t kind, vendor, device, device_class;
+    const char *compatible;
+    const char *name; /* NULL: nobody knows it */
+    bool computes;
+};
+
+static const struct known devices[] = {
+    {ACCEL_HARDWARE_PCI, 0x10de, 0x1eb8, 0x0302, "", "NVIDIA GPU", true},
+    {ACCEL_HARDWARE_PCI, 0x10de, 0x0fba, 0x0403, "", NULL, false}, /* its sound */
+    {ACCEL_HARDWARE_PCI, 0x1002, 0x740f, 0x0380, "", "AMD GPU", true},
+    {ACCEL_HARDWARE_PCI, 0x1022, 0x1502, 0x1180, "", "AMD NPU", true},
+    {ACCEL_HARDWARE_PCI, 0x8086, 0x643e, 0x1200, "", "Intel NPU", true},
+    {ACCEL_HARDWARE_PCI, 0x8086, 0x56a0, 0x0300, "", "Intel GPU", true},
+    {ACCEL_HARDWARE_PCI, 0x1a03, 0x2000, 0x0300, "", "Display of a management controller (ASPEED)", false},
+    {ACCEL_HARDWARE_PCI, 0x1af4, 0x1050, 0x0380, "", "Display of a virtual machine (virtio)", false},
+    {ACCEL_HARDWARE_PCI, 0xabcd, 0x0001, 0x0300, "", NULL, false},
+    {ACCEL_HARDWARE_NODE, 0, 0, 0, "qcom,adreno-630.2", "Qualcomm GPU", true},
+    {ACCEL_HARDWARE_NODE, 0, 0, 0, "arm,mali-t860", "Arm Mali GPU", true},
+    {ACCEL_HARDWARE_NODE, 0, 0, 0, "apple,agx-g13g", "Apple GPU", true},
+    {ACCEL_HARDWARE_NODE, 0, 0, 0, "example,none", NULL, false},
+};
+
+static void the_file(void **state)
+{
+    struct accel_arena arena = {0};
+    struct accel_doctor_table table;
+    struct accel_error error = {0};
+    char path[1024];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/profiles/doctor.yaml",
+             getenv("ACCEL_TEST_SRCDIR") ? getenv("ACCEL_TEST_SRCDIR") : ".");
+    if (accel_doctor_table_read(path, &arena, &table, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        const struct accel_hardware hardware = {.kind = devices[i].kind,
+                                                .vendor = devices[i].vendor,
+                                                .device = devices[i].device,
+                                                .device_class = devices[i].device_class,
+                                                .compatible = devices[i].compatible};
+        const struct accel_doctor_entry *entry = accel_doctor_table_find(&table, &hardware);
+        if ((entry == NULL) != (devices[i].name == NULL))
+            fail_msg("%04x:%04x %s: %s", hardware.vendor, hardware.device, hardware.compatible,
+                     entry ? entry->name : "nobody knows it");
+        if (entry) {
+            assert_string_equal(entry->name, devices[i].name);
+            assert_int_equal(entry->computes, devices[i].computes);
+        }
+    }
+    /* What a maker's hardware needs names what to do, and what computes nothing needs nothing. */
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct accel_doctor_entry *entry = &table.entries[i];
+        assert_true(entry->computes || (entry->about[0] != '\0' && entry->need_count == 0));
+        for (uint32_t n = 0; n < entry->need_count; n++)
+            assert_true(strlen(entry->needs[n].remedy) > 10 && strlen(entry->needs[n].remedy) < 200);
+    }
+    accel_arena_free(&arena);
+}
+
+/* ---- the language ---- */
+
+#define HEAD "accel-doctor: 1\nhardware:\n"
+#define ENTRY HEAD " A:\n  pci: {vendor: 0x1234}\n"
+
+struct sample {
+    const char *text;
+    const char *words; /* of the error; NULL: it is right */
+};
+
+static const struct sample samples[] = {
+    {ENTRY, NULL},
+    {ENTRY "  needs: [{node: /dev/a, remedy: b}]\n", NULL},
+    {ENTRY "  needs:\n   - {library: [a, b], folders: /x, for: c, least: '1', level: warn, remedy: r, container: s, "
+           "because: t}\n",
+     NULL},
+    {HEAD " A:\n  tree: [\"a,\"]\n  computes: false\n  about: b\n", NULL},
+    {"hardware: {}\n", "d.yaml:1:1: the file does not begin with accel-doctor: 1"},
+    {"accel-doctor: 2\n", "d.yaml:1:1: this version reads accel-doctor: 1"},
+    {"[]\n", "d.yaml:1:1: the file is a mapping"},
+    {"accel-doctor: 1\nmore: 1\n", "d.yaml:2:1: the file knows accel-doctor and hardware, not \"more\""},
+    {"accel-doctor: 1\nhardware: []\n", "d.yaml:2:11: hardware is a mapping"},
+    {HEAD " A: b\n", "d.yaml:3:5: hardware is a mapping"},
+    {HEAD " A: {computes: true}\n", "d.yaml:3:2: hardware without pci and tree is never met: \"A\""},
+    {HEAD " A: {pci: {class: 0x0300}}\n", "pci without a vendor"},
+    {HEAD " A: {pci: {vendor: nobody}}\n", "d.yaml:3:20: a number of 16 bits is wanted here"},
+    {HEAD " A: {pci: {vendor: 0x12345}}\n", "a number of 16 bits"},
+    {HEAD " A: {pci: {vendor: 1, colour: 2}}\n", "pci knows vendor, device and class, not \"colour\""},
+    {HEAD " A: {pci: {vendor: 1, class: [[]]}}\n", "a number of 16 bits"},
+    {ENTRY "  colour: red\n", "d.yaml:5:3: hardware knows pci, tree"},
+    {ENTRY "  computes: maybe\n", "d.yaml:5:13: true or false is wanted here"},
+    {ENTRY "  about: ''\n", "a text is wanted here"},
+    {ENTRY "  needs: {}\n", "needs are a list"},
+    {ENTRY "  needs: [a]\n", "a need is a mapping"},
+    {ENTRY "  needs: [{remedy: a}]\n", "a need says kernel, node or library"},
+    {ENTRY "  needs: [{node: a}]\n", "a need without a remedy"},
+    {ENTRY "  needs: [{node: a, kernel: b, remedy: c}]\n", "not also \"kernel\""},
+    {ENTRY "  needs: [{node: a, remedy: c, level: high}]\n", "bad or warn is wanted here"},
+    {ENTRY "  needs: [{node: a, remedy: c, size: 1}]\n", "a need knows kernel, node, library"},
+    {ENTRY "  pci: {vendor: 1}\n", "key \"pci\" stands at line 4 already"},
+};
+
+static void the_language(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+        struct accel_arena arena = {0};
+        struct accel_doctor_table table;
+        struct accel_error error = {0};
+        int32_t code =
+            accel_doctor_table_parse("d.yaml", samples[i].text, strlen(samples[i].text), &arena, &table, &error);
+        if ((code == ACCEL_OK) != (samples[i].words == NULL) ||
+            (samples[i].words && !strstr(error.text, samples[i].words)))
+            fail_msg("%s\n%d '%s', wanted '%s'", samples[i].text, code, error.text,
+                     samples[i].words ? samples[i].words : "");
+        accel_arena_free(&arena);
+    }
+}
+
+/* ---- looking ---- */
+
+static void nodes_of_hardware(void **state)
+{
+    static const char *const files[] = {"card0", "renderD128", "renderD129"};
+    const struct accel_hardware hardware = {.files = files, .file_count = 3};
+    struct accel_arena arena = {0};
+    const char *paths[DOCTOR_NODES];
+    uint32_t count;
+    (void)state;
+    assert_true(accel_doctor_nodes("/dev/dri/{renderD}", &hardware, &arena, paths, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(paths[1], "/dev/dri/renderD129");
+    assert_true(accel_doctor_nodes("/dev/{accel}/x", &hardware, &arena, paths, &count));
+    assert_int_equal(count, 0);
+    assert_true(accel_doctor_nodes("/dev/kfd", &hardware, &arena, paths, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(paths[0], "/dev/kfd");
+    accel_arena_free(&arena);
+}
+
+static void nodes_here(void **state)
+{
+    struct accel_arena arena = {0};
+    struct accel_evidence evidence;
+    const struct accel_evidence_item *item;
+    (void)state;
+    accel_evidence_init(&evidence, &arena);
+    doctor_look_node(&evidence, "/dev/null");
+    item = accel_evidence_find(&evidence, "node", "/dev/null");
+    assert_true(accel_evidence_is(item, "exists") && accel_evidence_is(item, "readable") &&
+                accel_evidence_is(item, "writable"));
+    assert_string_equal(accel_evidence_value(item, "type"), "device");
+    assert_string_equal(accel_evidence_value(item, "mode"), "0666");
+    doctor_look_node(&evidence, "/dev/no-such-node");
+    item = accel_evidence_find(&evidence, "node", "/dev/no-such-node");
+    assert_non_null(item);
+    assert_false(accel_evidence_is(item, "exists"));
+    accel_arena_free(&arena);
+}
+
+static void libraries_here(void **state)
+{
+    struct accel_arena arena = {0};
+    struct accel_evidence evidence;
+    const struct accel_doctor_words none = {0};
+    const char *const folder = "/nowhere";
+    const struct accel_doctor_words folders = {&folder, 1};
+    const struct accel_evidence_item *item;
+    (void)state;
+    accel_evidence_init(&evidence, &arena);
+    doctor_look_library(&evidence, "libc.so.*", &none);
+    item = accel_evidence_find(&evidence, "library", "libc.so.*");
+    assert_true(accel_evidence_is(item, "found") && accel_evidence_is(item, "loader"));
+    assert_int_equal(access(accel_evidence_value(item, "path"), R_OK), 0);
+    doctor_look_library(&evidence, "libno-such-library.so.1", &folders);
+    item = accel_evidence_find(&evidence, "library", "libno-such-library.so.1");
+    assert_non_null(item);
+    assert_false(accel_evidence_is(item, "found"));
+    accel_arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_file), cmocka_unit_test(the_language),
+                                       cmocka_unit_test(nodes_of_hardware), cmocka_unit_test(nodes_here),
+                                       cmocka_unit_test(libraries_here)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
