@@ -4,6 +4,7 @@
 
 #include <accel/profile.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/device/context.h"
 #include "core/profile/list.h"
@@ -113,7 +114,9 @@ int32_t accel_profile_lint(const struct accel_context *context, accel_profile_fi
         const struct accel_profile_info *file = &list->files[i];
         /* One that must not be read is not read for a check either. */
         if (file->code == ACCEL_E_DENIED) {
-            finding(data, ACCEL_LOG_ERROR, file->path, file->text);
+            size_t path = strlen(file->path);
+            bool repeats = strncmp(file->text, file->path, path) == 0 && strncmp(file->text + path, ": ", 2) == 0;
+            finding(data, ACCEL_LOG_ERROR, file->path, file->text + (repeats ? path + 2 : 0));
             errors++;
         } else {
             code = lint(list, file->path, finding, data, &errors, error);

@@ -7,6 +7,9 @@
 
 #include "core/profile/members.h"
 
+/* Words of one list, so that a file of lists costs no more than one of rules. */
+#define MOST_WORDS 256u
+
 /** What one reading carries along. */
 struct reading {
     const char *path;
@@ -96,6 +99,9 @@ static int32_t read_list(const struct reading *r, struct accel_condition *condit
     text++;
     for (const char *at = text; *at; at++)
         count += *at == ',';
+    if (count > MOST_WORDS)
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_LIMIT, "condition on %s: a list of over %u words",
+                                 condition->fact->name, MOST_WORDS);
     condition->literals = accel_arena_array(r->arena, count, sizeof(*condition->literals));
     if (condition->literals == NULL)
         return no_memory(r);

@@ -261,8 +261,10 @@ static bool parse_extent(const struct accel_key *key, const char *text, struct a
         const char *begin = at += sizes != 0;
         for (; *at >= '0' && *at <= '9' && size <= key->highest; at++)
             size = size * 10 + (*at - '0');
-        if (at == begin || size < key->lowest || size > key->highest)
+        if (at == begin || size < key->lowest || size > key->highest) {
+            sizes = 0;
             break;
+        }
         sizes++;
     } while (*at == 'x' && sizes < 3);
     if (*at != '\0' || sizes == 0) {

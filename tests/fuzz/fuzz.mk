@@ -27,4 +27,4 @@ endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
 	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
-EXTRA_DIST += %D%/run %D%/config.dict
+EXTRA_DIST += %D%/run %D%/config.dict %D%/profile.dict

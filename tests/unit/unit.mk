@@ -77,7 +77,14 @@ tests_unit_plugin_discover_SOURCES = %D%/plugin_discover.c
 tests_unit_plugin_discover_LDADD = $(core_test_libs)
 EXTRA_tests_unit_plugin_discover_DEPENDENCIES = $(mock_drivers) tools/accel-probe/accel-probe
 
-unit_tests += tests/unit/profile_language tests/unit/profile_resolve
+unit_tests += tests/unit/profile_language tests/unit/profile_resolve tests/unit/profile_layers tests/unit/profile_files \
+	tests/unit/profile_variables
+tests_unit_profile_layers_SOURCES = %D%/profile_layers.c %D%/profile_folder.c %D%/profile_folder.h
+tests_unit_profile_layers_LDADD = $(core_test_libs)
+tests_unit_profile_files_SOURCES = %D%/profile_files.c %D%/profile_folder.c %D%/profile_folder.h
+tests_unit_profile_files_LDADD = $(core_test_libs)
+tests_unit_profile_variables_SOURCES = %D%/profile_variables.c
+tests_unit_profile_variables_LDADD = $(core_test_libs)
 tests_unit_profile_language_SOURCES = %D%/profile_language.c
 tests_unit_profile_language_LDADD = $(core_test_libs)
 tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c
