@@ -197,6 +197,11 @@ tests_unit_session_rotary_SOURCES = %D%/session_rotary.c %D%/session_support.h
 tests_unit_session_rotary_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_rotary_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
+unit_tests += tests/unit/model_plan
+tests_unit_model_plan_SOURCES = %D%/model_plan.c %D%/session_support.h
+tests_unit_model_plan_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_model_plan_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
 unit_tests += tests/unit/session_variants
 tests_unit_session_variants_SOURCES = %D%/session_variants.c %D%/session_support.h
 tests_unit_session_variants_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

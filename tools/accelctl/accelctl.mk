@@ -20,8 +20,12 @@ accelctl_sources = \
 	%D%/option.c \
 	%D%/page.c \
 	%D%/page.h \
+	%D%/print_more.c \
+	%D%/print_more.h \
 	%D%/print_plan.c \
 	%D%/print_plan.h \
+	%D%/print_steps.c \
+	%D%/print_steps.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
 	%D%/progress.c \

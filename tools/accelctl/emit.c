@@ -4,6 +4,7 @@
 
 #include "tools/accelctl/emit.h"
 
+#include <accel/model/describe.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +222,8 @@ static void emit_layers(const struct opened *opened, const struct program *progr
     const struct accel_plan_setting *offload = accel_plan_setting_find(plan, "offload.layers");
     uint32_t on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
     uint64_t last = offload == NULL ? 0 : strtoull(offload->value, NULL, 10);
-    uint64_t layers = opened->model == NULL ? 0 : accel_model_facts_of(opened->model)->layers;
+    const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");
+    uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);
     char flag[FLAG];
 
     if (strcmp(program->name, "llama-server") != 0 || (!on_processors && layers == 0))
@@ -235,7 +237,7 @@ int emit_call(const struct opened *opened, const char *name)
 {
     const struct program *program = find_program(name);
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const char *path = accel_model_file_path(accel_model_file_of(opened->model));
+    const char *path = accel_model_description_path(accel_model_plan_description(opened->made));
     char *text = NULL;
     size_t bytes = 0;
     FILE *flags = open_memstream(&text, &bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/print_more.h"
 #include "tools/accelctl/print_plan.h"
 
 #include <inttypes.h>
@@ -27,28 +28,11 @@ uint32_t count_fallbacks(const struct accel_plan *plan)
     return count;
 }
 
-static void print_model(const struct opened *opened)
-{
-    const struct accel_model_facts *f;
-    char bytes[32], line[400];
-    double millions;
-
-    f = accel_model_facts_of(opened->model);
-    millions = (double)f->parameters / 1e6;
-    printf("model      %s\n", accel_model_file_path(accel_model_file_of(opened->model)));
-    snprintf(
-        line, sizeof line, "%s: %u layers, hidden %u, ffn %u, %u heads (%u for keys) of %u, vocabulary %u, context %u",
-        f->architecture, f->layers, f->hidden, f->ffn, f->heads, f->kv_heads, f->head_size, f->vocabulary, f->context);
-    print_wrapped((uint32_t)printf("%*s", HEAD, ""), HEAD, line);
-    printf("%*s%.*f million parameters, %s in %s\n", HEAD, "",
-           millions < 10    ? 2
-           : millions < 100 ? 1
-                            : 0,
-           millions, bytes_text(f->weight_bytes, bytes), f->types);
-}
-
+/* Sizes are for people here; the document has the bytes. */
 static const char *value_text(const char *value, const char *unit, char text[64])
 {
+    if (strcmp(unit, "bytes") == 0)
+        return bytes_text(strtoull(value, NULL, 10), text);
     snprintf(text, 64, "%s%s%s", value, unit[0] == '\0' ? "" : " ", unit);
     return text;
 }
@@ -106,7 +90,7 @@ static void print_settings(const struct accel_plan *plan, const struct shown *sh
 static void print_memory(const struct accel_plan *plan)
 {
     struct accel_plan_fit fit = {.size = sizeof fit};
-    char bytes[32];
+    char bytes[32], origin[300];
 
     printf("%smemory%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
@@ -119,22 +103,36 @@ static void print_memory(const struct accel_plan *plan)
     printf("  %-20s %10s\n", "in all", bytes_text(fit.needed, bytes));
     print_wrapped(
         (uint32_t)printf("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)),
-        DETAIL + 2, fit.budget_origin);
+        DETAIL + 2, short_places(fit.budget_origin, origin, sizeof origin));
 }
 
-/* The first line: whether it fits, where, by how much. */
-static void print_verdict(const struct opened *opened)
+/* Why a plan by formula is no more than that. */
+static void print_runs(const struct opened *opened)
+{
+    struct accel_session *session;
+    struct accel_error error = {0};
+    char copy[600];
+
+    if (accel_model_plan_session(opened->made, &session, &error) == ACCEL_OK)
+        return;
+    print_wrapped((uint32_t)printf("by formula "), HEAD, short_places(error.text, copy, sizeof copy));
+    if (error.remedy[0] != '\0')
+        print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error.remedy);
+}
+
+void print_verdict(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
     struct accel_plan_fit fit = {.size = sizeof fit};
-    char needed[32], budget[32], short_by[32], line[600];
+    char needed[32], budget[32], short_by[32], origin[300], line[600];
 
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
-    snprintf(line, sizeof line, "on %s: %s%s of %s (%.300s)", device == NULL ? accel_plan_platform(plan) : device->name,
+    snprintf(line, sizeof line, "on %s: %s%s of %s (%s)", device == NULL ? accel_plan_platform(plan) : device->name,
              fit.fits ? "" : "needs ", bytes_text(fit.needed, needed),
-             fit.budget == 0 ? "no limit" : bytes_text(fit.budget, budget), fit.budget_origin);
+             fit.budget == 0 ? "no limit" : bytes_text(fit.budget, budget),
+             short_places(fit.budget_origin, origin, sizeof origin));
     if (!fit.fits)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", short by %s", bytes_text(fit.short_by, short_by));
     printf("verdict    %s%s%s ", paint(fit.fits ? PAINT_GOOD : PAINT_BAD), fit.fits ? "FITS" : "DOES NOT FIT",
@@ -142,6 +140,7 @@ static void print_verdict(const struct opened *opened)
     print_wrapped(HEAD + (fit.fits ? 5 : 13), HEAD, line);
     if (!fit.fits)
         printf("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
+    print_runs(opened);
 }
 
 /* Kernels with the number of nodes that each runs, in the order in which they first occur. */
@@ -215,27 +214,41 @@ static void print_device(const struct opened *opened)
     const struct accel_device_info *device = accel_plan_device(plan);
     const struct accel_plugin_info *plugin;
 
-    if (device == NULL)
+    if (device == NULL) {
+        printf("platform   %s, of which no device is here\n", accel_plan_platform(plan));
         return;
+    }
     plugin = accel_plugin_get(opened->context, device->plugin);
     printf("device     %s, %s, driver %s %s\n", device->name, device->facts->name, device->driver,
            plugin == NULL ? "" : plugin->version);
+    print_threads(plan);
 }
 
 void print_plan(const struct opened *opened, const struct shown *shown)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    uint32_t exact = accel_model_plan_exact(opened->made);
 
     print_verdict(opened);
     print_model(opened);
     print_device(opened);
-    print_threads(plan);
     print_folder(plan);
+    print_speed(plan);
+    if (!exact)
+        print_types(plan);
+    if (!exact || shown->all)
+        print_facts(plan);
     print_settings(plan, shown);
+    if (shown->parts)
+        print_parts(plan);
+    if (shown->layers)
+        print_layers(plan);
     print_memory(plan);
-    print_kernels(plan);
+    if (exact)
+        print_kernels(plan);
     if (shown->nodes)
         print_nodes(plan);
+    print_notes(plan);
 }
 
 json_t *plan_json(const struct opened *opened, struct accel_error *error)

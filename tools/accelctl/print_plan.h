@@ -14,6 +14,8 @@ struct shown {
     uint32_t parts;  /* types of weights by component and role */
 };
 
+/* The first line: whether it fits, where, by how much; then why a plan by formula is no more than that. */
+void print_verdict(const struct opened *opened);
 void print_plan(const struct opened *opened, const struct shown *shown);
 
 /* Why a setting has its value: winner, place, reason, every loser. An unknown key is an error with a suggestion. */

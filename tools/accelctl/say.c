@@ -170,13 +170,15 @@ const char *bytes_text(uint64_t bytes, char text[32])
 
 const char *short_places(const char *text, char *copy, size_t size)
 {
-    const char *colon;
+    static const char ending[] = ".yaml";
+    const char *end;
     size_t used = 0;
 
-    while ((colon = strstr(text, ".yaml:")) != NULL) {
-        const char *slash = colon;
+    while ((end = strstr(text, ending)) != NULL) {
+        const char *slash = end;
         const char *begin;
 
+        end += sizeof ending - 1;
         while (slash > text && *slash != '/' && *slash != ' ')
             slash--;
         begin = slash;
@@ -184,12 +186,12 @@ const char *short_places(const char *text, char *copy, size_t size)
             begin--;
         if (*slash == '/' && *begin == '/')
             used += (size_t)snprintf(copy + used, size - used, "%.*s%.*s", (int)(begin - text), text,
-                                     (int)(colon + 6 - slash - 1), slash + 1);
+                                     (int)(end - slash - 1), slash + 1);
         else
-            used += (size_t)snprintf(copy + used, size - used, "%.*s", (int)(colon + 6 - text), text);
+            used += (size_t)snprintf(copy + used, size - used, "%.*s", (int)(end - text), text);
         if (used >= size)
             return copy;
-        text = colon + 6;
+        text = end;
     }
     snprintf(copy + used, size - used, "%s", text);
     return copy;

@@ -7,11 +7,15 @@
 
 #include "tools/accelctl/emit.h"
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/print_steps.h"
 
 struct plan_options {
     struct common common;
     struct shown shown;
     uint32_t most;
+    uint32_t fit;
+    uint32_t zero;
+    const char *advise;
     const char *platform;
     const char *mode;
     uint64_t length;
@@ -29,6 +33,17 @@ static const struct option_row options[] = {
      "show under each setting the values that it overruled", 0, 0},
     {"nodes", 0, OPTION_FLAG, offsetof(struct plan_options, shown.nodes), NULL, "list every node with its kernel", 0,
      0},
+    {"parts", 0, OPTION_FLAG, offsetof(struct plan_options, shown.parts), NULL,
+     "list the type of each component's weights by what they do, with the reason", 0, 0},
+    {"layers", 0, OPTION_FLAG, offsetof(struct plan_options, shown.layers), NULL,
+     "list which layers lie on which device", 0, 0},
+    {"platform", 'p', OPTION_TEXT, offsetof(struct plan_options, platform), "NAME",
+     "plan for a platform, also one of which no device is here; --device then names a file of the folder devices", 0,
+     0},
+    {"fit", 'f', OPTION_FLAG, offsetof(struct plan_options, fit), NULL,
+     "change settings, best first, until it fits; tell what each change saves and costs", 0, 0},
+    {"advise", 0, OPTION_TEXT, offsetof(struct plan_options, advise), "TOPIC",
+     "what could be changed where it is out of memory (oom), slow or not accurate (accuracy)", 0, 0},
     {"max-context", 0, OPTION_FLAG, offsetof(struct plan_options, most), NULL, "the longest context that fits", 0, 0},
     {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE",
      "write the plan to FILE.json, for accelctl run FILE.json", 0, 0},
@@ -64,20 +79,61 @@ static int print_most(const struct plan_options *chosen, const struct opened *op
     return tokens == 0 ? EXIT_SHORT : EXIT_DONE;
 }
 
-static int print_whole(const struct plan_options *chosen, const struct opened *opened)
+static int print_advice(const struct plan_options *chosen, const struct opened *opened)
+{
+    struct accel_model_plan_steps *steps = NULL;
+    struct accel_error error = {0};
+    int code = EXIT_DONE;
+
+    if (accel_model_plan_advise(opened->made, chosen->advise, &steps, &error) != ACCEL_OK)
+        return error.code == ACCEL_E_NOT_FOUND ? say(chosen->common.json, EXIT_USAGE, "usage", error.text, error.remedy)
+                                               : say_error(chosen->common.json, &error);
+    if (chosen->common.json)
+        code = print_json(json_pack("{s:s, s:o}", "topic", chosen->advise, "steps", steps_json(steps)),
+                          "accelctl/advice/1");
+    else
+        print_steps(steps);
+    accel_model_plan_steps_free(steps);
+    return code;
+}
+
+/* The plan with all changes takes the place of the one that was asked for. */
+static int fit_plan(const struct plan_options *chosen, struct opened *opened, struct accel_model_plan_steps **out_steps)
+{
+    struct accel_model_plan *fitted = NULL;
+    struct accel_error error = {0};
+
+    if (accel_model_plan_fit(opened->made, &fitted, out_steps, &error) != ACCEL_OK)
+        return say_session_error(chosen->common.json, &error);
+    replace_plan(opened, fitted);
+    return -1;
+}
+
+static int print_whole(const struct plan_options *chosen, const struct opened *opened,
+                       const struct accel_model_plan_steps *steps)
 {
     struct accel_error error = {0};
     json_t *document;
 
-    if (!chosen->common.json) {
+    if (!chosen->common.json && steps == NULL) {
         print_plan(opened, &chosen->shown);
         return EXIT_DONE;
     }
+    if (!chosen->common.json) {
+        print_verdict(opened);
+        print_applied(steps);
+        print_steps(steps);
+        return EXIT_DONE;
+    }
     document = plan_json(opened, &error);
+    if (document != NULL && steps != NULL)
+        json_object_set_new(document, "steps", steps_json(steps));
     return document == NULL ? say_error(1, &error) : print_json(document, "accelctl/plan/2");
 }
 
-static int act(const struct plan_options *chosen, struct opened *opened)
+/* What the options ask of the plan that is open now. */
+static int answer(const struct plan_options *chosen, const struct opened *opened,
+                  const struct accel_model_plan_steps *steps)
 {
     struct accel_plan_fit fit = {.size = sizeof fit};
     struct accel_error error = {0};
@@ -89,9 +145,24 @@ static int act(const struct plan_options *chosen, struct opened *opened)
         return explain_setting(opened, chosen->explain, chosen->common.json);
     if (chosen->most)
         return print_most(chosen, opened);
-    code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened);
+    code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened, steps);
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
         code = EXIT_SHORT;
+    return code;
+}
+
+static int act(const struct plan_options *chosen, struct opened *opened)
+{
+    struct accel_model_plan_steps *steps = NULL;
+    int code = -1;
+
+    if (chosen->advise != NULL)
+        return print_advice(chosen, opened);
+    if (chosen->fit)
+        code = fit_plan(chosen, opened, &steps);
+    if (code < 0)
+        code = answer(chosen, opened, steps);
+    accel_model_plan_steps_free(steps);
     return code;
 }
 
@@ -124,7 +195,9 @@ const struct verb verb_plan = {
     .summary = "how a model would run: whether it fits, settings, memory, kernels, each with its origin",
     .arguments = "MODEL",
     .detail =
-        "MODEL is a GGUF file, a safetensors file beside its config.json, or a folder with them. Nothing is loaded.\n"
+        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or the name of a file in "
+        "the folder models of the profiles. Nothing is loaded. Where the model, its family or the device is not here, "
+        "the plan is made by formula and says so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
         "is 5 where the memory does not suffice.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",

@@ -2,6 +2,8 @@
 /* Makes plans: options are copied, the model is opened, and a session is planned where it can be. */
 #include "sdk/model/plan/internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,10 +103,29 @@ static void release_subject(struct plan_subject *subject)
     if (subject == NULL || atomic_fetch_sub(&subject->owners, 1) != 1)
         return;
     accel_model_close(subject->model);
+    accel_model_description_free(subject->description);
     free(subject);
 }
 
-static int32_t open_subject(const struct accel_model_plan_options *options, struct plan_subject **out_subject,
+/* A file whose family does not run here can be planned all the same; one that is damaged cannot. */
+static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
+{
+    int32_t code;
+
+    if (!accel_model_description_is_file(subject->description)) {
+        accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND, "%s: is a description; its weights are not here", path);
+        accel_error_remedy(&subject->reason, "name the model's file or folder");
+        return ACCEL_OK;
+    }
+    code = accel_model_open(path, NULL, &subject->model, &subject->reason);
+    if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
+        return ACCEL_OK;
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = subject->reason;
+    return code;
+}
+
+static int32_t open_subject(struct accel_context *context, const char *path, struct plan_subject **out_subject,
                             struct accel_error *error)
 {
     struct plan_subject *subject = calloc(1, sizeof *subject);
@@ -114,7 +135,9 @@ static int32_t open_subject(const struct accel_model_plan_options *options, stru
     if (subject == NULL)
         return no_memory(error);
     atomic_init(&subject->owners, 1);
-    code = accel_model_open(options->path, NULL, &subject->model, error);
+    code = accel_model_describe(context, path, &subject->description, error);
+    if (code == ACCEL_OK)
+        code = open_model(path, subject, error);
     if (code == ACCEL_OK)
         *out_subject = subject;
     else
@@ -124,16 +147,66 @@ static int32_t open_subject(const struct accel_model_plan_options *options, stru
 
 /* ---- the plan ---- */
 
+enum { LENGTH_TEXT = 24, REQUEST_FACTS = 2 };
+
+/* Settings and types by what the model is. Facts of the request join those of the model. */
+static int32_t make_sketch(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_model_description *description = plan->subject->description;
+    struct accel_plan_request request = {.size = sizeof request,
+                                         .given_count = plan->options.given_count,
+                                         .device = plan->options.device,
+                                         .given = plan->options.given,
+                                         .platform = plan->options.platform};
+    const struct accel_given *facts = accel_model_description_facts(description, &request.model_count);
+    struct accel_given *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof *all);
+    char length[LENGTH_TEXT];
+    int32_t code;
+
+    if (all == NULL)
+        return no_memory(error);
+    memcpy(all, facts, request.model_count * sizeof *all);
+    snprintf(length, sizeof length, "%" PRIu64, plan->options.request_length);
+    if (plan->options.request_length != 0)
+        all[request.model_count++] = (struct accel_given){"request.length", length, "the request"};
+    if (plan->options.mode != NULL)
+        all[request.model_count++] = (struct accel_given){"request.mode", plan->options.mode, "the request"};
+    request.model = all;
+    code = accel_plan_create(plan->context, &request, &plan->sketch, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_sketch(plan->sketch, accel_model_description_sketch(description), error);
+    free(all);
+    return code;
+}
+
+/* Moves what went wrong to the caller. */
+static int32_t fail(const struct accel_model_plan *plan, struct accel_error *error)
+{
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = plan->reason;
+    return plan->reason.code;
+}
+
+/* Asks the driver, where there is one and the settings are such that a run follows them. What has no implementation is
+ * the sketch's reason; every other failure is one of the plan. */
 static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
 {
-    struct accel_session_options options = {.size = sizeof options,
-                                            .flags = plan->options.flags,
-                                            .device = plan->options.device,
-                                            .given = plan->options.given,
-                                            .given_count = plan->options.given_count,
-                                            .outputs = plan->options.outputs};
+    const struct accel_model *model = plan->subject->model;
+    int32_t code = accel_plan_runnable(plan->sketch, &plan->reason);
 
-    return accel_session_create(plan->context, plan->subject->model, &options, &plan->session, error);
+    if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
+        return ACCEL_OK;
+    if (code != ACCEL_OK)
+        return fail(plan, error);
+    if (model == NULL) {
+        plan->reason = plan->subject->reason;
+        return ACCEL_OK;
+    }
+    code = session_from_plan(plan->context, model, plan->sketch, plan->options.flags, plan->options.outputs,
+                             &plan->session, &plan->reason);
+    if (code == ACCEL_OK)
+        plan->sketch = NULL;
+    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : fail(plan, error);
 }
 
 /* Takes over one share of the subject, also when it fails. */
@@ -151,6 +224,8 @@ static int32_t create(struct accel_context *context, struct plan_subject *subjec
     plan->context = context;
     plan->subject = subject;
     code = copy_options(plan, options, more, more_count, error);
+    if (code == ACCEL_OK)
+        code = make_sketch(plan, error);
     if (code == ACCEL_OK)
         code = make_session(plan, error);
     if (code == ACCEL_OK)
@@ -170,7 +245,7 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     *out_plan = NULL;
     code = check_options(context, options, &chosen, error);
     if (code == ACCEL_OK)
-        code = open_subject(&chosen, &subject, error);
+        code = open_subject(context, chosen.path, &subject, error);
     return code == ACCEL_OK ? create(context, subject, &chosen, NULL, 0, out_plan, error) : code;
 }
 
@@ -187,6 +262,7 @@ void accel_model_plan_free(struct accel_model_plan *plan)
     if (plan == NULL)
         return;
     accel_session_free(plan->session);
+    accel_plan_free(plan->sketch);
     release_subject(plan->subject);
     free(plan->given);
     free(plan->texts);
@@ -197,7 +273,12 @@ void accel_model_plan_free(struct accel_model_plan *plan)
 
 const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *plan)
 {
-    return accel_session_plan(plan->session);
+    return plan->session == NULL ? plan->sketch : accel_session_plan(plan->session);
+}
+
+const struct accel_model_description *accel_model_plan_description(const struct accel_model_plan *plan)
+{
+    return plan->subject->description;
 }
 
 const struct accel_model *accel_model_plan_model(const struct accel_model_plan *plan)
@@ -208,9 +289,10 @@ const struct accel_model *accel_model_plan_model(const struct accel_model_plan *
 int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_session **out_session,
                                  struct accel_error *error)
 {
-    (void)error;
     *out_session = plan->session;
-    return ACCEL_OK;
+    if (plan->session != NULL)
+        return ACCEL_OK;
+    return fail(plan, error);
 }
 
 uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
@@ -220,7 +302,11 @@ uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
 
 uint64_t model_plan_longest(const struct accel_model_plan *plan)
 {
-    return plan->subject->model == NULL ? 0 : accel_model_facts_of(plan->subject->model)->context;
+    const char *context = accel_model_description_fact(plan->subject->description, "model.context");
+
+    if (plan->subject->model != NULL)
+        return session_longest_context(plan->subject->model);
+    return context == NULL ? 0 : strtoull(context, NULL, 10);
 }
 
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan)

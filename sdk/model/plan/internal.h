@@ -3,6 +3,7 @@
 #ifndef ACCEL_SDK_MODEL_PLAN_INTERNAL_H
 #define ACCEL_SDK_MODEL_PLAN_INTERNAL_H
 
+#include <accel/model/describe.h>
 #include <accel/model/plan.h>
 #include <stdatomic.h>
 
@@ -10,6 +11,7 @@
 struct plan_subject {
     atomic_uint owners;
     uint32_t zero;
+    struct accel_model_description *description;
     struct accel_model *model; /* NULL where the file's family does not run, or there is no file */
     struct accel_error reason; /* why there is none */
 };
@@ -21,6 +23,8 @@ struct accel_model_plan {
     char *texts;
     struct plan_subject *subject;
     struct accel_session *session; /* NULL: a sketch */
+    struct accel_plan *sketch;     /* NULL: the session has the plan */
+    struct accel_error reason;     /* why there is no session */
 };
 
 /* Plans `plan` again with settings on top of its own; the caller frees the result. */

@@ -152,27 +152,26 @@ static json_t *device_json(const struct accel_model_plan *plan)
                      "driver", device->driver, "driver_version", plugin == NULL ? "" : plugin->version);
 }
 
-/* What the file says, and how it is known again. */
+/* What the model is, and how its files are known again. Shapes are facts of the plan. */
 static json_t *model_json(const struct accel_model_plan *plan)
 {
     const struct accel_model *model = plan->subject->model;
-    const struct accel_model_facts *facts;
     char *real = realpath(plan->options.path, NULL);
     json_t *object = json_pack("{s:o}", "path", plan_text_json(real == NULL ? plan->options.path : real));
 
     free(real);
     if (model == NULL)
         return object;
-    facts = accel_model_facts_of(model);
-    json_object_update_new(object,
-                           json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I}", "architecture",
-                                     facts->architecture, "types", facts->types, "layers", (int)facts->layers, "hidden",
-                                     (int)facts->hidden, "ffn", (int)facts->ffn, "heads", (int)facts->heads, "kv_heads",
-                                     (int)facts->kv_heads, "head_size", (int)facts->head_size, "vocabulary",
-                                     (int)facts->vocabulary, "context", (int)facts->context, "parameters",
-                                     (json_int_t)facts->parameters, "weight_bytes", (json_int_t)facts->weight_bytes));
+    json_object_set_new(object, "types", plan_text_json(accel_model_facts_of(model)->types));
     json_object_set_new(object, "files", plan_identity(model));
     return object;
+}
+
+static json_t *verdict_json(const struct accel_model_plan *plan, const struct accel_plan_fit *fit)
+{
+    return json_pack("{s:b, s:b, s:o, s:I, s:I, s:I}", "fits", fit->fits != 0, "exact", plan->session != NULL, "reason",
+                     plan_text_json(plan->session == NULL ? plan->reason.text : ""), "needed", (json_int_t)fit->needed,
+                     "budget", (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by);
 }
 
 json_t *plan_document(const struct accel_model_plan *plan)
@@ -181,13 +180,16 @@ json_t *plan_document(const struct accel_model_plan *plan)
     struct accel_plan_fit fit = model_plan_verdict(plan);
     uint32_t fallbacks;
     json_t *nodes = nodes_json(inner, &fallbacks);
+    json_t *document =
+        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", PLAN_SCHEMA, "verdict",
+                  verdict_json(plan, &fit), "request", request_json(&plan->options), "model", model_json(plan),
+                  "platform", accel_plan_platform(inner), "device", device_json(plan), "processors",
+                  processors_json(inner), "settings", settings_json(inner), "memory", memory_json(inner, &fit));
 
-    return json_pack("{s:s, s:{s:b, s:b, s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
-                     PLAN_SCHEMA, "verdict", "fits", fit.fits != 0, "exact", plan->session != NULL, "needed",
-                     (json_int_t)fit.needed, "budget", (json_int_t)fit.budget, "short_by", (json_int_t)fit.short_by,
-                     "request", request_json(&plan->options), "model", model_json(plan), "device", device_json(plan),
-                     "processors", processors_json(inner), "settings", settings_json(inner), "memory",
-                     memory_json(inner, &fit), "nodes", nodes, "fallbacks", (int)fallbacks);
+    json_object_update_missing_new(document, plan_estimates(inner));
+    json_object_set_new(document, "nodes", nodes);
+    json_object_set_new(document, "fallbacks", json_integer(fallbacks));
+    return document;
 }
 
 int32_t accel_model_plan_json(const struct accel_model_plan *plan, char **out_text, struct accel_error *error)

@@ -12,6 +12,9 @@
 /* A text that comes from others: what is not UTF-8 is shown, and compared, with question marks. NULL is empty. */
 json_t *plan_text_json(const char *text);
 
+/* Facts, types of weights, layers, notes, speed and past errors of a plan, as members of an object. */
+json_t *plan_estimates(const struct accel_plan *plan);
+
 /* The whole plan as a document that the caller owns; NULL without memory. */
 json_t *plan_document(const struct accel_model_plan *plan);
 

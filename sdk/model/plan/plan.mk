@@ -8,6 +8,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/internal.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/json_sketch.c \
 	%D%/repeat.c \
 	%D%/search.c \
+	%D%/steps.c \
 	%D%/write.c

@@ -82,6 +82,16 @@ struct accel_session {
     atomic_uint cancelled;
 };
 
+/* A session over a plan that has its settings: builds the graph and places it. The plan is the session's where that
+ * succeeds, and stays the caller's where it fails. `flags` and `outputs` as in accel_session_options. */
+int32_t session_from_plan(struct accel_context *context, const struct accel_model *model, struct accel_plan *plan,
+                          uint32_t flags, uint32_t outputs, struct accel_session **out_session,
+                          struct accel_error *error);
+
+/* Most tokens that a caller may ask for: past the model's own context only where its rotary base grows with the length,
+ * and then as far as the factor reaches. */
+uint64_t session_longest_context(const struct accel_model *model);
+
 /* Settings of the plan as step options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error);
 

@@ -72,9 +72,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Most tokens that a caller may ask for: past the model's own context only where its rotary base grows with the length,
- * and then as far as the factor reaches. */
-static uint64_t longest_context(const struct accel_model *model)
+uint64_t session_longest_context(const struct accel_model *model)
 {
     const struct accel_rope_config *rope = &model->config.rope;
     double reach = rope->factor * rope->original_context;
@@ -90,7 +88,7 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
 {
     const struct accel_model *model = session->model;
     const struct accel_plan_setting *setting = accel_plan_setting_find(session->plan, "context");
-    uint64_t longest = longest_context(model);
+    uint64_t longest = session_longest_context(model);
     char value[24];
 
     session->options.slots = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
@@ -186,34 +184,20 @@ static int32_t take_options(const struct accel_session_options *given, struct ac
     return code;
 }
 
-int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
-                             const struct accel_session_options *options, struct accel_session **out_session,
-                             struct accel_error *error)
+int32_t session_from_plan(struct accel_context *context, const struct accel_model *model, struct accel_plan *plan,
+                          uint32_t flags, uint32_t outputs, struct accel_session **out_session,
+                          struct accel_error *error)
 {
-    struct accel_plan_request request = {.size = sizeof request};
-    struct accel_session_options chosen;
-    struct accel_session *session;
-    struct facts facts;
+    struct accel_session *session = calloc(1, sizeof *session);
     int32_t code;
 
     *out_session = NULL;
-    code = take_options(options, &chosen, error);
-    if (code != ACCEL_OK)
-        return code;
-    session = calloc(1, sizeof *session);
     if (session == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a session");
     session->context = context;
     session->model = model;
-    model_facts(model, &facts);
-    request.model = facts.rows;
-    request.model_count = facts.count;
-    request.device = chosen.device;
-    request.given = chosen.given;
-    request.given_count = chosen.given_count;
-    code = accel_plan_create(context, &request, &session->plan, error);
-    if (code == ACCEL_OK)
-        code = session_settings(session, chosen.outputs, chosen.flags & ACCEL_SESSION_STAGES, error);
+    session->plan = plan;
+    code = session_settings(session, outputs, flags & ACCEL_SESSION_STAGES, error);
     if (code == ACCEL_OK)
         code = make_parts(session, error);
     if (code == ACCEL_OK)
@@ -221,10 +205,41 @@ int32_t accel_session_create(struct accel_context *context, const struct accel_m
             model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
     if (code == ACCEL_OK)
         code = place(session, error);
-    if (code != ACCEL_OK) {
+    if (code == ACCEL_OK) {
+        *out_session = session;
+    } else {
+        session->plan = NULL;
         accel_session_free(session);
-        return code;
     }
-    *out_session = session;
-    return ACCEL_OK;
+    return code;
+}
+
+int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
+                             const struct accel_session_options *options, struct accel_session **out_session,
+                             struct accel_error *error)
+{
+    struct accel_plan_request request = {.size = sizeof request};
+    struct accel_session_options chosen;
+    struct accel_plan *plan = NULL;
+    struct facts facts;
+    int32_t code;
+
+    *out_session = NULL;
+    code = take_options(options, &chosen, error);
+    if (code != ACCEL_OK)
+        return code;
+    model_facts(model, &facts);
+    request.model = facts.rows;
+    request.model_count = facts.count;
+    request.device = chosen.device;
+    request.given = chosen.given;
+    request.given_count = chosen.given_count;
+    code = accel_plan_create(context, &request, &plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_runnable(plan, error);
+    if (code == ACCEL_OK)
+        code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, out_session, error);
+    if (code != ACCEL_OK)
+        accel_plan_free(plan);
+    return code;
 }

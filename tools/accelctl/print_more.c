@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What formulas, profiles and the past say about a plan. */
+#include "config.h"
+
+#include "tools/accelctl/print_more.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns where the words of the head, and the reasons of rows, begin. */
+enum { HEAD = 11, REASON = 54 };
+
+/* ---- the model ---- */
+
+static const char *fact_of(const struct accel_model_description *model, const char *key)
+{
+    return accel_model_description_fact(model, key);
+}
+
+/* "32 layers, " where the fact is known. */
+static void add_fact(char *line, size_t bytes, const struct accel_model_description *model, const char *key,
+                     const char *format)
+{
+    const char *value = fact_of(model, key);
+    size_t used = strlen(line);
+
+    if (value == NULL)
+        return;
+    snprintf(line + used, bytes - used, "%s", used == 0 ? "" : ", ");
+    used = strlen(line);
+    snprintf(line + used, bytes - used, format, value);
+}
+
+static const char *count_text(const char *digits, char text[32])
+{
+    double value = digits == NULL ? 0 : strtod(digits, NULL) / 1e6;
+
+    if (value < 1000)
+        snprintf(text, 32, "%.*f million", value < 10 ? 2 : value < 100 ? 1 : 0, value);
+    else
+        snprintf(text, 32, "%.*f billion", value < 10000 ? 2 : 1, value / 1000);
+    return text;
+}
+
+void print_model(const struct opened *opened)
+{
+    const struct accel_model_description *model = accel_model_plan_description(opened->made);
+    const char *family = fact_of(model, "model.family"), *name = fact_of(model, "model.name");
+    const char *weight_bytes = fact_of(model, "model.weight_bytes");
+    const char *types =
+        opened->model == NULL ? fact_of(model, "model.weights") : accel_model_facts_of(opened->model)->types;
+    char line[500] = "", text[32];
+
+    printf("model      %s%s%s\n", accel_model_description_path(model),
+           name == NULL || strcmp(name, accel_model_description_path(model)) == 0 ? "" : ", described as ",
+           name == NULL || strcmp(name, accel_model_description_path(model)) == 0 ? "" : name);
+    add_fact(line, sizeof line, model, "model.layers", "%.12s layers");
+    add_fact(line, sizeof line, model, "model.hidden", "hidden %.12s");
+    add_fact(line, sizeof line, model, "model.ffn", "ffn %.12s");
+    add_fact(line, sizeof line, model, "model.heads", "%.12s heads");
+    add_fact(line, sizeof line, model, "model.kv_heads", "%.12s for keys");
+    add_fact(line, sizeof line, model, "model.head_size", "of %.12s");
+    add_fact(line, sizeof line, model, "model.vocabulary", "vocabulary %.12s");
+    add_fact(line, sizeof line, model, "model.context", "context %.12s");
+    print_wrapped((uint32_t)printf("%*s%s: ", HEAD, "", family == NULL ? "unknown family" : family), HEAD, line);
+    printf("%*s%s parameters", HEAD, "", count_text(fact_of(model, "model.parameters"), text));
+    if (weight_bytes != NULL)
+        printf(", %s", bytes_text(strtoull(weight_bytes, NULL, 10), text));
+    printf("%s%s\n", types == NULL ? "" : " in ", types == NULL ? "" : types);
+}
+
+/* ---- facts ---- */
+
+void print_facts(const struct accel_plan *plan)
+{
+    printf("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++) {
+        const struct accel_given *fact = accel_plan_fact_get(plan, i);
+        char copy[400];
+
+        print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), 42,
+                      short_places(fact->origin, copy, sizeof copy));
+    }
+}
+
+/* ---- weights and layers ---- */
+
+void print_parts(const struct accel_plan *plan)
+{
+    printf("%sparts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_plan_part_count(plan); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(plan, i);
+        char bytes[32], copy[400], text[1000];
+
+        snprintf(text, sizeof text, "%s%s%s", short_places(part->place, copy, sizeof copy),
+                 part->because[0] == '\0' ? "" : ": ", part->because);
+        print_wrapped((uint32_t)printf("  %-9s %-12s %4u %-9s %10s %5.2f b ", part->component, part->role, part->count,
+                                       part->type_name, bytes_text(part->bytes, bytes), part->bits_per_weight),
+                      REASON + 4, text);
+    }
+}
+
+/* Types of all weights with what they take, the largest first as the parts come. */
+void print_types(const struct accel_plan *plan)
+{
+    uint32_t count = accel_plan_part_count(plan);
+    char line[600] = "";
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(plan, i);
+        uint64_t bytes = 0;
+        uint32_t weights = 0, seen = 0;
+        size_t used = strlen(line);
+        char text[32];
+
+        for (uint32_t j = 0; j < count; j++) {
+            const struct accel_plan_part *other = accel_plan_part_get(plan, j);
+            uint32_t equal = strcmp(part->type_name, other->type_name) == 0;
+
+            seen |= equal && j < i;
+            bytes += equal ? other->bytes : 0;
+            weights += equal ? other->count : 0;
+        }
+        if (!seen)
+            snprintf(line + used, sizeof line - used, "%s%s %s (%u)", used == 0 ? "" : ", ", part->type_name,
+                     bytes_text(bytes, text), weights);
+    }
+    if (count != 0)
+        print_wrapped((uint32_t)printf("weights    "), HEAD, line);
+}
+
+void print_layers(const struct accel_plan *plan)
+{
+    printf("%slayers%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++) {
+        const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
+        char range[32], weights[32], state[32];
+
+        if (layer->first == ACCEL_NO_LAYER)
+            snprintf(range, sizeof range, "no layer");
+        else
+            snprintf(range, sizeof range, "%u-%u", layer->first, layer->last);
+        printf("  %-10s %-9s %-16s weights %10s, state %10s\n", layer->component, range, layer->device,
+               bytes_text(layer->weight_bytes, weights), bytes_text(layer->state_bytes, state));
+    }
+}
+
+/* ---- what else there is to know ---- */
+
+void print_notes(const struct accel_plan *plan)
+{
+    uint32_t count = accel_plan_note_count(plan);
+
+    if (count != 0)
+        printf("%snotes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+        char copy[700];
+
+        print_wrapped((uint32_t)printf("  %s", note->level == ACCEL_NOTE_WARN ? "! " : "- "), 4,
+                      short_places(note->text, copy, sizeof copy));
+        if (note->remedy[0] != '\0')
+            print_wrapped((uint32_t)printf("    remedy: "), 4, note->remedy);
+    }
+}
+
+void print_speed(const struct accel_plan *plan)
+{
+    struct accel_plan_past past = {.size = sizeof past};
+
+    for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
+        const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
+        char bytes[32], range[80] = "not known", origin[500], line[700];
+
+        if (speed->lower > 0)
+            snprintf(range, sizeof range, "%.3g to %.3g tokens/s", speed->lower, speed->upper);
+        else if (speed->upper > 0)
+            snprintf(range, sizeof range, "at most %.3g tokens/s", speed->upper);
+        snprintf(line, sizeof line, "%s %s, %s a step (%s)", speed->name, range, bytes_text(speed->step_bytes, bytes),
+                 short_places(speed->origin, origin, sizeof origin));
+        print_wrapped((uint32_t)printf("speed      "), HEAD, line);
+    }
+    if (accel_plan_past(plan, &past, NULL) == ACCEL_OK && past.runs != 0) {
+        char planned[32], measured[32], line[600];
+
+        snprintf(line, sizeof line, "planned %s, measured %s (%+.1f %%); worst of %u runs %+.1f %% (%.300s)",
+                 bytes_text(past.planned, planned), bytes_text(past.measured, measured), 100 * past.last, past.runs,
+                 100 * past.worst, past.origin);
+        print_wrapped((uint32_t)printf("past       "), HEAD, line);
+    }
+}

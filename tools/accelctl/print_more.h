@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a plan's text: the model, facts, types of weights, layers, notes, speed. */
+#ifndef ACCELCTL_PRINT_MORE_H
+#define ACCELCTL_PRINT_MORE_H
+
+#include "tools/accelctl/model.h"
+
+#include <accel/model/describe.h>
+
+void print_model(const struct opened *opened);
+/* Every fact that rules were asked with, and where it is known from. */
+void print_facts(const struct accel_plan *plan);
+/* One line of the types of all weights; each component and role with its type and the reason. */
+void print_types(const struct accel_plan *plan);
+void print_parts(const struct accel_plan *plan);
+/* Which layers lie on which device. */
+void print_layers(const struct accel_plan *plan);
+void print_notes(const struct accel_plan *plan);
+/* How fast it will be, and how well past plans foretold memory. */
+void print_speed(const struct accel_plan *plan);
+
+#endif

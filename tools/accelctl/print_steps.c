@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/print_steps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { INDENT = 14 };
+
+static const char *state_name(uint32_t state)
+{
+    static const char *const names[] = {"?", "offered", "applied", "no use", "refused"};
+
+    return state < 5 ? names[state] : "?";
+}
+
+static void print_row(const char *name, const char *text)
+{
+    char copy[900];
+
+    if (text[0] != '\0')
+        print_wrapped((uint32_t)printf("    %-9s ", name), INDENT, short_places(text, copy, sizeof copy));
+}
+
+static void print_bytes(const struct accel_model_plan_step *step)
+{
+    char before[32], after[32], left[32], line[200];
+
+    if (step->state != ACCEL_PLAN_STEP_OFFERED && step->state != ACCEL_PLAN_STEP_APPLIED)
+        return;
+    snprintf(line, sizeof line, "%s -> %s%s%s", bytes_text(step->before, before), bytes_text(step->after, after),
+             step->short_by == 0 ? ", fits" : ", short by ",
+             step->short_by == 0 ? "" : bytes_text(step->short_by, left));
+    print_row("memory", line);
+}
+
+static void print_step(const struct accel_model_plan_step *step, uint32_t number)
+{
+    uint32_t column = (uint32_t)printf("%2u  %-9s ", number, state_name(step->state));
+    char line[900], copy[700];
+
+    if (step->state == ACCEL_PLAN_STEP_SAME || step->state == ACCEL_PLAN_STEP_REFUSED) {
+        snprintf(line, sizeof line, "%s: %s", step->words, short_places(step->text, copy, sizeof copy));
+        print_wrapped(column, INDENT, line);
+        return;
+    }
+    print_wrapped(column, INDENT, step->words);
+    print_bytes(step);
+    print_row("settings", step->settings);
+    print_row("cost", step->cost);
+    print_row("needs", step->needs);
+    print_row("because", step->because);
+    print_row("from", step->place);
+}
+
+void print_steps(const struct accel_model_plan_steps *steps)
+{
+    for (uint32_t i = 0; i < accel_model_plan_step_count(steps); i++)
+        print_step(accel_model_plan_step_get(steps, i), i + 1);
+}
+
+/* 1 where a later step that was applied sets the same key: "--set KEY=" is what both begin with. */
+static uint32_t is_set_later(const struct accel_model_plan_steps *steps, uint32_t index, const char *set, size_t length)
+{
+    for (uint32_t i = index + 1; i < accel_model_plan_step_count(steps); i++) {
+        const struct accel_model_plan_step *step = accel_model_plan_step_get(steps, i);
+
+        for (const char *at = step->settings; step->state == ACCEL_PLAN_STEP_APPLIED && at != NULL;
+             at = strstr(at + 1, "--set "))
+            if (strncmp(at, set, length) == 0)
+                return 1;
+    }
+    return 0;
+}
+
+void print_applied(const struct accel_model_plan_steps *steps)
+{
+    uint32_t first = 1;
+
+    for (uint32_t i = 0; i < accel_model_plan_step_count(steps); i++) {
+        const struct accel_model_plan_step *step = accel_model_plan_step_get(steps, i);
+        const char *at = step->settings;
+
+        while (step->state == ACCEL_PLAN_STEP_APPLIED && at != NULL && *at != '\0') {
+            const char *next = strstr(at + 1, " --set ");
+            size_t length = next == NULL ? strlen(at) : (size_t)(next - at);
+
+            if (!is_set_later(steps, i, at, strcspn(at, "=") + 1))
+                printf("%s%.*s", first ? "settings   " : " ", (int)length, at);
+            first &= is_set_later(steps, i, at, strcspn(at, "=") + 1);
+            at = next == NULL ? NULL : next + 1;
+        }
+    }
+    if (!first)
+        printf("\n");
+}
+
+json_t *steps_json(const struct accel_model_plan_steps *steps)
+{
+    json_t *rows = json_array();
+
+    for (uint32_t i = 0; i < accel_model_plan_step_count(steps); i++) {
+        const struct accel_model_plan_step *step = accel_model_plan_step_get(steps, i);
+
+        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state",
+                                              state_name(step->state), "name", step->name, "words", step->words,
+                                              "settings", step->settings, "cost", step->cost, "needs", step->needs,
+                                              "because", step->because, "place", step->place, "text", step->text,
+                                              "before", (json_int_t)step->before, "after", (json_int_t)step->after,
+                                              "short_by", (json_int_t)step->short_by));
+    }
+    return rows;
+}
