@@ -172,22 +172,20 @@ void print_speed(const struct accel_plan *plan)
 
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
-        char bytes[32], range[80] = "not known", origin[500], line[700];
+        char bytes[32], range[80] = "not known", origin[500];
 
-        if (speed->lower > 0)
+        if (speed->lower > 0 && speed->lower < speed->upper)
             snprintf(range, sizeof range, "%.3g to %.3g tokens/s", speed->lower, speed->upper);
         else if (speed->upper > 0)
-            snprintf(range, sizeof range, "at most %.3g tokens/s", speed->upper);
-        snprintf(line, sizeof line, "%s %s, %s a step (%s)", speed->name, range, bytes_text(speed->step_bytes, bytes),
-                 short_places(speed->origin, origin, sizeof origin));
-        print_wrapped((uint32_t)printf("speed      "), HEAD, line);
+            snprintf(range, sizeof range, "%s%.3g tokens/s", speed->lower > 0 ? "" : "at most ", speed->upper);
+        printf("speed      %s %s, %s a step\n", speed->name, range, bytes_text(speed->step_bytes, bytes));
+        print_wrapped((uint32_t)printf("%*s", HEAD, ""), HEAD, short_places(speed->origin, origin, sizeof origin));
     }
     if (accel_plan_past(plan, &past, NULL) == ACCEL_OK && past.runs != 0) {
-        char planned[32], measured[32], line[600];
+        char planned[32], measured[32];
 
-        snprintf(line, sizeof line, "planned %s, measured %s (%+.1f %%); worst of %u runs %+.1f %% (%.300s)",
-                 bytes_text(past.planned, planned), bytes_text(past.measured, measured), 100 * past.last, past.runs,
-                 100 * past.worst, past.origin);
-        print_wrapped((uint32_t)printf("past       "), HEAD, line);
+        printf("past       planned %s, measured %s (%+.1f %%); the worst of %u %+.1f %%\n",
+               bytes_text(past.planned, planned), bytes_text(past.measured, measured), 100 * past.last, past.runs,
+               100 * past.worst);
     }
 }
