@@ -166,18 +166,27 @@ void print_notes(const struct accel_plan *plan)
     }
 }
 
+/* Three digits. */
+static const char *number_text(double value, char text[32])
+{
+    snprintf(text, 32, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+    return text;
+}
+
 void print_speed(const struct accel_plan *plan)
 {
     struct accel_plan_past past = {.size = sizeof past};
 
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
-        char bytes[32], range[80] = "not known", origin[500];
+        char bytes[32], range[80] = "not known", origin[500], low[32], high[32];
 
         if (speed->lower > 0 && speed->lower < speed->upper)
-            snprintf(range, sizeof range, "%.3g to %.3g tokens/s", speed->lower, speed->upper);
+            snprintf(range, sizeof range, "%s to %s tokens/s", number_text(speed->lower, low),
+                     number_text(speed->upper, high));
         else if (speed->upper > 0)
-            snprintf(range, sizeof range, "%s%.3g tokens/s", speed->lower > 0 ? "" : "at most ", speed->upper);
+            snprintf(range, sizeof range, "%s%s tokens/s", speed->lower > 0 ? "" : "at most ",
+                     number_text(speed->upper, high));
         printf("speed      %s %s, %s a step\n", speed->name, range, bytes_text(speed->step_bytes, bytes));
         print_wrapped((uint32_t)printf("%*s", HEAD, ""), HEAD, short_places(speed->origin, origin, sizeof origin));
     }
