@@ -6,11 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/model/describe/internal.h"
 #include "sdk/model/format/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/config";
 const char *const fuzz_corpus_suffix = ".json";
+
+/* The same text as that of any architecture. */
+static void describe(const uint8_t *data, size_t size)
+{
+    struct accel_model_description *d = calloc(1, sizeof *d);
+    struct accel_error error = {0};
+    int32_t code;
+    if (d == NULL)
+        abort();
+    d->path = "fuzz.json";
+    code = describe_config_text(d, d->path, (const char *)data, size, &error);
+    if (d->family == NULL || (code != ACCEL_OK && strchr(error.text, '\n') != NULL))
+        abort();
+    describe_complete(d);
+    model_pool_free(&d->pool);
+    free(d);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -26,5 +44,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
          !(config.rope.factor > 0) || !isfinite(config.rope.attention_factor) || config.windows == NULL))
         abort();
     accel_decoder_config_free(&config);
+    describe(data, size);
     return 0;
 }

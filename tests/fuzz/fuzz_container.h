@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/model/describe/internal.h"
 #include "sdk/model/format/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -23,6 +24,34 @@ static inline uint64_t fuzz_touch(const void *data, uint64_t bytes)
     for (uint64_t i = 0; i < bytes; i++)
         sum += at[i];
     return sum;
+}
+
+/* What a sketch says has to be usable: places inside of components, words that are there. */
+static inline void fuzz_describe(const struct accel_model_file *file, const char *name)
+{
+    struct accel_model_description *d = calloc(1, sizeof *d);
+    struct accel_error error = {0};
+    const struct accel_sketch *sketch;
+    int32_t code;
+    fuzz_require(d != NULL);
+    d->path = name;
+    code = describe_file(d, file, &error);
+    describe_complete(d);
+    if (code == ACCEL_OK)
+        code = describe_finish(d, &error);
+    if (code == ACCEL_OK)
+        code = describe_write_facts(d, &error);
+    if (code == ACCEL_OK) {
+        sketch = &d->sketch;
+        fuzz_require(sketch->weight_count == accel_model_file_tensor_count(file));
+        for (uint32_t i = 0; i < sketch->weight_count; i++)
+            fuzz_require(sketch->weights[i].role != NULL && sketch->weights[i].component != NULL &&
+                         (sketch->weights[i].layer < NAME_STAGED || sketch->weights[i].layer == ACCEL_NO_LAYER));
+    } else {
+        fuzz_require(error.code != ACCEL_OK && strchr(error.text, '\n') == NULL);
+    }
+    model_pool_free(&d->pool);
+    free(d);
 }
 
 static inline void fuzz_container(const uint8_t *data, size_t size, const char *name)
@@ -50,6 +79,7 @@ static inline void fuzz_container(const uint8_t *data, size_t size, const char *
     if (accel_decoder_config_read(file, &config, &error) == ACCEL_OK)
         fuzz_require(config.layers > 0 && config.windows != NULL && config.heads % config.kv_heads == 0);
     accel_decoder_config_free(&config);
+    fuzz_describe(file, name);
     accel_model_file_close(file);
 }
 

@@ -396,12 +396,74 @@ static void configurations(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
+/* A file whose configuration leaves out what its class has as defaults, as checkpoints of several components do: the
+ * descriptor tells heads, and without one the rows of keys and values give the same bytes. */
+static void sparse_configuration(void **state)
+{
+    static const char header[] =
+        "{\"model.embed_tokens.weight\":{\"dtype\":\"BF16\",\"shape\":[32,8],\"data_offsets\":[0,512]},"
+        "\"model.layers.0.self_attn.k_proj.weight\":{\"dtype\":\"BF16\",\"shape\":[4,8],\"data_offsets\":[512,576]},"
+        "\"model.layers.0.self_attn.v_proj.weight\":{\"dtype\":\"BF16\",\"shape\":[6,8],\"data_offsets\":[576,672]}}";
+    static const char config[] = "{\"model_type\": \"llama\"}";
+    static const char base[] = "accel-profile: 1\n";
+    static const char descriptor[] = "accel-profile: 1\nfacts:\n  model.family: llama\n  model.layers: 1\n"
+                                     "  model.hidden: 8\n  model.heads: 4\n  model.kv_heads: 2\n"
+                                     "  model.vocabulary: 32\n  model.context: 64tok\n";
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256], bytes[2048] = {0};
+    struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    const struct accel_sketch_component *c;
+    struct accel_model_description *d;
+    struct accel_context *context = NULL;
+    uint64_t length = sizeof header - 1;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, header, length);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    write_bytes(path, bytes, 8 + length + 672);
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    write_bytes(path, config, sizeof config - 1);
+    d = describe(NULL, folder);
+    c = accel_model_description_sketch(d)->components;
+    check_fact(d, "model.layers", "1");
+    check_fact(d, "model.vocabulary", "32");
+    assert_int_equal(c->kv_heads * (c->head_size + c->value_size), 10);
+    accel_model_description_free(d);
+
+    snprintf(path, sizeof path, "%s/base.yaml", folder);
+    write_bytes(path, base, sizeof base - 1);
+    snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/models/small.yaml", folder);
+    write_bytes(path, descriptor, sizeof descriptor - 1);
+    options.profile_path = folder;
+    assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
+    d = describe(context, folder);
+    check_fact(d, "model.name", "small");
+    check_fact(d, "model.kv_heads", "2");
+    check_fact(d, "model.head_size", "2");
+    check_fact(d, "model.context", "64");
+    accel_model_description_free(d);
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    assert_int_equal(remove(path), 0);
+    snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(remove(path), 0);
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"model.safetensors", "config.json", "base.yaml"};
+
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(remove(path), 0);
+    }
+    assert_int_equal(remove(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recipes_are_right),   cmocka_unit_test(recipes_of_clones), cmocka_unit_test(every_family),
-        cmocka_unit_test(fits_its_descriptor), cmocka_unit_test(fits_no_other),     cmocka_unit_test(damaged_files),
-        cmocka_unit_test(configurations),
+        cmocka_unit_test(recipes_are_right),   cmocka_unit_test(recipes_of_clones),    cmocka_unit_test(every_family),
+        cmocka_unit_test(fits_its_descriptor), cmocka_unit_test(fits_no_other),        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(configurations),      cmocka_unit_test(sparse_configuration),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

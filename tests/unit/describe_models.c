@@ -313,6 +313,75 @@ static void broken_descriptors(void **state)
     rmdir(folder);
 }
 
+/* ---- facts of descriptors through the library ---- */
+
+struct heard {
+    char text[1024];
+    int32_t answer;
+};
+
+static int32_t hear(void *data, const struct accel_model_fact *fact)
+{
+    struct heard *heard = data;
+    size_t used = strlen(heard->text);
+
+    snprintf(heard->text + used, sizeof heard->text - used, "%s:%s=%s%s(%s) ", fact->model, fact->key, fact->value,
+             fact->unit, fact->because);
+    return heard->answer;
+}
+
+static void write_profile(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+    write_bytes(path, text, strlen(text));
+}
+
+static void facts_of_files(void **state)
+{
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256];
+    struct heard heard = {"", ACCEL_OK};
+    struct accel_error error = {0};
+    struct accel_context *context;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_profile(folder, "base", "accel-profile: 1\n");
+    snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_profile(path, "a",
+                  "accel-profile: 1\nfacts:\n  model.layers: {value: 2, because: card}\n  model.context: 8tok\n");
+    write_profile(path, "b", "accel-profile: 1\ninherits: a\nfacts:\n  model.layers: 3\n");
+    write_profile(path, "c", "accel-profile: 1\nfacts:\n  model.layerz: 3\n");
+    context = open_context(folder);
+    /* A file's own fact rules over an inherited one, and a file that is wrong is passed over among all. */
+    assert_int_equal(accel_model_facts_read(context, NULL, hear, &heard, &error), ACCEL_OK);
+    assert_string_equal(heard.text,
+                        "a:model.layers=2(card) a:model.context=8tok() b:model.context=8tok() b:model.layers=3() ");
+    heard.text[0] = 0;
+    assert_int_equal(accel_model_facts_read(context, "c", hear, &heard, &error), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(error.text, "c.yaml:3:3"));
+    assert_non_null(strstr(error.text, "model.layers"));
+    accel_error_clear(&error);
+    assert_int_equal(accel_model_facts_read(context, "bb", hear, &heard, &error), ACCEL_E_NOT_FOUND);
+    assert_string_equal(heard.text, "");
+    /* The taker ends it. */
+    heard.answer = ACCEL_E_CANCELLED;
+    assert_int_equal(accel_model_facts_read(context, "a", hear, &heard, NULL), ACCEL_E_CANCELLED);
+    assert_string_equal(heard.text, "a:model.layers=2(card) ");
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    for (const char *name = "abc"; *name != 0; name++) {
+        snprintf(path, sizeof path, "%s/models/%c.yaml", folder, *name);
+        assert_int_equal(unlink(path), 0);
+    }
+    snprintf(path, sizeof path, "%s/base.yaml", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/models", folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void names_that_are_none(void **state)
 {
     char profiles[4096];
@@ -339,7 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_and_caches), cmocka_unit_test(table_is_complete),
         cmocka_unit_test(shapes_of_components),  cmocka_unit_test(broken_descriptors),
-        cmocka_unit_test(names_that_are_none),
+        cmocka_unit_test(facts_of_files),        cmocka_unit_test(names_that_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 /* No size of a component is larger; so products of two fit. */
 #define SIZE_MAX_KNOWN ((json_int_t)1 << 31)
 
-enum { NAMES = 6, CONFIG_PLACE = 512 };
+enum { NAMES = 6, CONFIG_PLACE = 512, FAMILY_BYTES = 64 };
 
 struct row {
     const char *names[NAMES]; /* the first that is there and not null counts */
@@ -238,6 +238,18 @@ static const char *guess_kind(const json_t *root)
     return architecture == NULL || has(root, "vocab_size") ? "embedding" : "vision";
 }
 
+int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length)
+{
+    d->traits.family = NULL;
+    if (name == NULL || length == 0 || length > FAMILY_BYTES)
+        return ACCEL_OK;
+    for (uint64_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return ACCEL_OK;
+    d->traits.family = model_pool_text(&d->pool, name, length);
+    return d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+}
+
 static int32_t take_family(struct accel_model_description *d, const json_t *root)
 {
     const char *name = json_string_value(json_object_get(root, "model_type"));
@@ -247,8 +259,7 @@ static int32_t take_family(struct accel_model_description *d, const json_t *root
         d->family = family_guess(guess_kind(root));
     d->traits.kind = d->family->kind;
     d->traits.main = d->family->main;
-    d->traits.family = name == NULL ? NULL : model_pool_text(&d->pool, name, strlen(name));
-    return name != NULL && d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+    return family_name(d, name, name == NULL ? 0 : strlen(name));
 }
 
 /* ---- the whole configuration ---- */
@@ -317,15 +328,34 @@ static int32_t take_all(struct accel_model_description *d, const struct reader *
     return code == ACCEL_OK ? take_model(d, reader, root) : code;
 }
 
+int32_t describe_config_text(struct accel_model_description *d, const char *path, const char *text, uint64_t length,
+                             struct accel_error *error)
+{
+    struct reader reader = {.path = path, .text = text, .length = length, .error = error};
+    json_t *root = NULL;
+    int32_t code = model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
+
+    d->family = family_guess("generation");
+    d->traits.main = PART_LANGUAGE;
+    if (code == ACCEL_OK && !json_is_object(root))
+        code =
+            model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
+    if (code == ACCEL_OK && take_family(d, root) != ACCEL_OK)
+        code = model_no_memory(error, d->path, 0);
+    if (code == ACCEL_OK)
+        code = take_all(d, &reader, root);
+    json_decref(root);
+    return code;
+}
+
 int32_t describe_config(struct accel_model_description *d, const struct accel_model_file *file,
                         struct accel_error *error)
 {
-    struct reader reader = {.path = CONFIG_NAME, .error = error};
     struct accel_error inner = {0};
     char place[CONFIG_PLACE];
-    json_t *root = NULL;
+    uint64_t length;
     char *text = NULL;
-    int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &reader.length, &inner);
+    int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &length, &inner);
 
     d->family = family_guess("generation");
     d->traits.main = PART_LANGUAGE;
@@ -334,17 +364,7 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
     if (code != ACCEL_OK)
         return accel_error_set(error, code, "%s", inner.text);
     snprintf(place, sizeof place, "%s: %s", d->path, CONFIG_NAME);
-    reader.path = place;
-    reader.text = text;
-    code = model_json_parse(place, 0, text, reader.length, CONFIG_DEPTH, &root, error);
-    if (code == ACCEL_OK && !json_is_object(root))
-        code =
-            model_fault(error, ACCEL_E_CORRUPT, place, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
-    if (code == ACCEL_OK && take_family(d, root) != ACCEL_OK)
-        code = model_no_memory(error, d->path, 0);
-    if (code == ACCEL_OK)
-        code = take_all(d, &reader, root);
-    json_decref(root);
+    code = describe_config_text(d, place, text, length, error);
     accel_model_text_free(text);
     return code;
 }

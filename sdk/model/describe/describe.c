@@ -27,20 +27,54 @@ static bool looks_like_path(const char *text)
     return strchr(text, '/') != NULL;
 }
 
+/* Caches count by heads. A file that tells neither their number nor their size still has the matrices of keys and
+ * values: as one head they come to the same bytes. */
+static void count_as_one_head(struct accel_model_description *d)
+{
+    for (uint32_t part = 0; part < PARTS; part++) {
+        struct shape *s = &d->shapes[part];
+
+        if (s->heads != 0 || s->key_rows == 0 || s->value_rows == 0)
+            continue;
+        s->heads = 1;
+        s->kv_heads = 1;
+        s->head_size = s->key_rows;
+        s->value_size = s->value_rows;
+    }
+}
+
+static int32_t finish(struct accel_model_description *d, struct accel_error *error)
+{
+    int32_t code;
+
+    describe_complete(d);
+    code = describe_finish(d, error);
+    return code == ACCEL_OK ? describe_write_facts(d, error) : code;
+}
+
+static int32_t from_open_file(struct accel_model_description *d, struct accel_context *context,
+                              const struct accel_model_file *file, struct accel_error *error)
+{
+    int32_t code = describe_file(d, file, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    describe_complete(d);
+    if (context != NULL)
+        code = describe_fit(d, context, error);
+    count_as_one_head(d);
+    return code == ACCEL_OK ? finish(d, error) : code;
+}
+
 static int32_t from_file(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
 {
     struct accel_model_open_options options = {.size = sizeof options, .flags = ACCEL_MODEL_OPEN_READ};
     struct accel_model_file *file = NULL;
     int32_t code = accel_model_file_open(d->path, &options, &file, error);
 
-    d->is_file = 1;
-    d->origin = d->path;
     if (code == ACCEL_OK)
-        code = describe_file(d, file, error);
+        code = from_open_file(d, context, file, error);
     accel_model_file_close(file);
-    describe_complete(d);
-    if (code == ACCEL_OK && context != NULL)
-        code = describe_fit(d, context, error);
     return code;
 }
 
@@ -52,7 +86,9 @@ static int32_t from_name(struct accel_model_description *d, struct accel_context
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no such file", d->path);
     code = describe_named(d, context, d->path, error);
     describe_complete(d);
-    return code == ACCEL_OK ? describe_recipe(d, error) : code;
+    if (code == ACCEL_OK)
+        code = describe_recipe(d, error);
+    return code == ACCEL_OK ? finish(d, error) : code;
 }
 
 int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
@@ -74,12 +110,6 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
         code = from_file(d, context, error);
     else
         code = from_name(d, context, error);
-    if (code == ACCEL_OK)
-        describe_complete(d);
-    if (code == ACCEL_OK)
-        code = describe_finish(d, error);
-    if (code == ACCEL_OK)
-        code = describe_write_facts(d, error);
     if (code != ACCEL_OK) {
         accel_model_description_free(d);
         return code;

@@ -104,6 +104,9 @@ static bool same_family(const char *file, const char *descriptor)
 
     if (strcmp(file, descriptor) == 0)
         return true;
+    /* GGUF has a name of its own for some. */
+    if (family_find(file) != NULL && strcmp(family_find(file)->name, descriptor) == 0)
+        return true;
     for (size_t i = 0; i < sizeof built_alike / sizeof built_alike[0]; i++) {
         a = a || strcmp(file, built_alike[i]) == 0;
         b = b || strcmp(descriptor, built_alike[i]) == 0;

@@ -50,8 +50,8 @@ static const struct family families[] = {
 static const struct {
     const char *gguf;
     const char *name;
-} aliases[] = {{"phi2", "phi"},           {"nomic-bert", "bert"}, {"t5encoder", "t5"}, {"clip_text_model", "clip"},
-               {"gemma3_text", "gemma2"}, {"gemma3", "gemma2"}};
+} aliases[] = {
+    {"phi2", "phi"}, {"t5encoder", "t5"}, {"clip_text_model", "clip"}, {"gemma3_text", "gemma2"}, {"gemma3", "gemma2"}};
 
 const struct family *family_find(const char *name)
 {

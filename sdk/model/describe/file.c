@@ -56,6 +56,10 @@ static void learn(struct shape *shape, const struct name_facts *name, const stru
         shape->ffn = shape->ffn == 0 ? weight->rows : shape->ffn;
         shape->hidden = shape->hidden == 0 ? weight->columns : shape->hidden;
     }
+    if (is_first && strcmp(weight->role, "attention.k") == 0)
+        shape->key_rows = shape->key_rows == 0 ? weight->rows : shape->key_rows;
+    if (is_first && strcmp(weight->role, "attention.v") == 0)
+        shape->value_rows = shape->value_rows == 0 ? weight->rows : shape->value_rows;
 }
 
 static int32_t take_tensor(struct accel_model_description *d, const struct accel_model_tensor *tensor,
@@ -173,8 +177,11 @@ int32_t describe_file(struct accel_model_description *d, const struct accel_mode
 {
     uint64_t count = accel_model_file_tensor_count(file);
     bool is_gguf = accel_model_file_format(file) == ACCEL_MODEL_GGUF;
-    int32_t code = is_gguf ? describe_gguf(d, file, error) : describe_config(d, file, error);
+    int32_t code;
 
+    d->is_file = 1;
+    d->origin = d->path;
+    code = is_gguf ? describe_gguf(d, file, error) : describe_config(d, file, error);
     if (code == ACCEL_OK && count > UINT32_MAX / 2)
         code = accel_error_set(error, ACCEL_E_LIMIT, "%s has %llu tensors", d->path, (unsigned long long)count);
     d->turned = !is_gguf;

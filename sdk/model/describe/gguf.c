@@ -64,6 +64,16 @@ static int32_t take_all(const struct accel_model_file *file, const char *group, 
     return code;
 }
 
+/* An architecture that no table has, whose tokens see those behind them too. */
+static bool is_encoder(const struct accel_model_file *file, const char *name)
+{
+    char key[KEY_BYTES];
+    int32_t causal = 1;
+
+    snprintf(key, sizeof key, "%s.attention.causal", name);
+    return accel_model_file_get_bool(file, key, &causal, NULL) == ACCEL_OK && causal == 0;
+}
+
 static int32_t take_name(struct accel_model_description *d, const struct accel_model_file *file,
                          struct accel_error *error)
 {
@@ -77,11 +87,12 @@ static int32_t take_name(struct accel_model_description *d, const struct accel_m
     code = accel_model_file_get_text(file, "general.architecture", &name, error);
     if (code != ACCEL_OK)
         return code;
-    d->traits.family = model_pool_text(&d->pool, name.text, name.length);
-    if (d->traits.family == NULL)
+    if (family_name(d, name.text, name.length) != ACCEL_OK)
         return model_no_memory(error, d->path, name.length);
     if (family_find(d->traits.family) != NULL)
         d->family = family_find(d->traits.family);
+    else if (d->traits.family != NULL && is_encoder(file, d->traits.family))
+        d->family = family_guess("embedding");
     d->traits.kind = d->family->kind;
     d->traits.main = d->family->main;
     return ACCEL_OK;
@@ -118,7 +129,7 @@ int32_t describe_gguf(struct accel_model_description *d, const struct accel_mode
     struct shape *main;
     int32_t code = take_name(d, file, error);
 
-    if (code != ACCEL_OK || d->traits.family == NULL || strlen(d->traits.family) > KEY_BYTES / 2)
+    if (code != ACCEL_OK || d->traits.family == NULL)
         return code;
     code = take_shapes(d, file, error);
     main = &d->shapes[d->family->main];

@@ -37,21 +37,23 @@ struct shape {
     uint64_t head_size;
     uint64_t value_size;
     uint64_t vocabulary;
-    uint64_t positions;            /* rows of a table of learned positions */
-    uint64_t types;                /* rows of a table of token types */
-    uint64_t image;                /* pixels of an edge, or of a spectrogram's */
-    uint64_t patch;                /* pixels of a patch's edge */
-    uint64_t channels;             /* of an image */
-    uint64_t stem;                 /* channels behind the first convolution of a pyramid */
-    uint64_t mels;                 /* bands of a spectrogram */
-    uint64_t window;               /* of local attention, in patches */
-    uint64_t frames;               /* of a clip */
-    uint64_t queries;              /* learned ones */
-    uint64_t prompts;              /* layers that refine texts by what is seen */
-    uint64_t kernel;               /* taps of the convolution that gives positions */
-    uint64_t groups;               /* of that convolution */
-    uint64_t tokens;               /* positions that one input has */
-    uint64_t parameters;           /* elements of its weights */
+    uint64_t positions;  /* rows of a table of learned positions */
+    uint64_t types;      /* rows of a table of token types */
+    uint64_t image;      /* pixels of an edge, or of a spectrogram's */
+    uint64_t patch;      /* pixels of a patch's edge */
+    uint64_t channels;   /* of an image */
+    uint64_t stem;       /* channels behind the first convolution of a pyramid */
+    uint64_t mels;       /* bands of a spectrogram */
+    uint64_t window;     /* of local attention, in patches */
+    uint64_t frames;     /* of a clip */
+    uint64_t queries;    /* learned ones */
+    uint64_t prompts;    /* layers that refine texts by what is seen */
+    uint64_t kernel;     /* taps of the convolution that gives positions */
+    uint64_t groups;     /* of that convolution */
+    uint64_t tokens;     /* positions that one input has */
+    uint64_t parameters; /* elements of its weights */
+    uint64_t key_rows;   /* of the first matrices of keys and of values */
+    uint64_t value_rows;
     struct shape_list stages;      /* blocks of each */
     struct shape_list widths;      /* channels of each */
     struct shape_list stage_heads; /* heads of each */
@@ -108,6 +110,9 @@ extern const char *const part_names[PARTS];
 /* The family called `name` in config.json or in GGUF's general.architecture, or NULL. */
 const struct family *family_find(const char *name);
 
+/* Notes the name that a file gives its family; one that is no word is none. Only memory can fail. */
+int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length);
+
 /* What a family that no table has could be, by its kind. Never NULL. */
 const struct family *family_guess(const char *kind);
 
@@ -144,6 +149,10 @@ int32_t describe_recipe(struct accel_model_description *d, struct accel_error *e
 /* Fills a description from an open file. */
 int32_t describe_file(struct accel_model_description *d, const struct accel_model_file *file,
                       struct accel_error *error);
+
+/* Shapes and traits from the text of a config.json, which messages call `path`. */
+int32_t describe_config_text(struct accel_model_description *d, const char *path, const char *text, uint64_t length,
+                             struct accel_error *error);
 
 /* Shapes and traits from config.json beside the file, or from GGUF's metadata. */
 int32_t describe_config(struct accel_model_description *d, const struct accel_model_file *file,
