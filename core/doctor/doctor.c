@@ -95,7 +95,22 @@ static bool has_container(const struct accel_evidence *evidence)
     return false;
 }
 
-static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence, struct accel_error *error)
+/* A table that cannot be read is what the doctor is for: a row, and the rest is looked at without it. */
+static void say_table(struct accel_doctor_case *doctor, const struct accel_error *why)
+{
+    const struct accel_doctor_row row = {
+        .state = ACCEL_DOCTOR_BAD,
+        .hardware = -1,
+        .area = "folders",
+        .check = "doctor.table",
+        .subject = TABLE_FILE,
+        .text = accel_doctor_text(doctor, "%s: what hardware needs is not known", why->text),
+        .remedy = accel_doctor_text(doctor, "%s", why->remedy)};
+    accel_doctor_say(doctor, &row);
+}
+
+static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence,
+                        const struct accel_error *table, struct accel_error *error)
 {
     struct accel_doctor_case *judged = &doctor->doctor;
     *judged = (struct accel_doctor_case){.context = doctor->context,
@@ -104,6 +119,8 @@ static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence
                                          .arena = &doctor->arena,
                                          .contained = has_container(evidence)};
     accel_doctor_judge_host(judged);
+    if (table->code != ACCEL_OK)
+        say_table(judged, table);
     accel_doctor_judge_hardware(judged);
     return judged->failed ? no_memory(error) : ACCEL_OK;
 }
@@ -113,6 +130,7 @@ int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor *
 {
     struct accel_doctor *doctor;
     const struct accel_evidence *evidence;
+    struct accel_error table = {0};
     int32_t code;
     if (context == NULL || out_doctor == NULL)
         return accel_error_set(error, ACCEL_E_INVALID,
@@ -128,11 +146,13 @@ int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor *
     accel_arena_init(&doctor->arena, ROWS_LIMIT);
     accel_evidence_init(&doctor->evidence, &doctor->arena);
     evidence = context->snapshot ? &context->snapshot->evidence : &doctor->evidence;
-    code = accel_doctor_open_table(context, &doctor->arena, &doctor->table, error);
-    if (code == ACCEL_OK && context->snapshot == NULL)
-        code = accel_doctor_gather(context, &doctor->table, &doctor->evidence, error);
+    code = accel_doctor_open_table(context, &doctor->arena, &doctor->table, &table);
+    if (code == ACCEL_E_MEMORY)
+        code = no_memory(error);
+    else
+        code = context->snapshot ? ACCEL_OK : accel_doctor_gather(context, &doctor->table, &doctor->evidence, error);
     if (code == ACCEL_OK)
-        code = evaluate(doctor, evidence, error);
+        code = evaluate(doctor, evidence, &table, error);
     if (code != ACCEL_OK) {
         accel_doctor_free(doctor);
         return code;

@@ -158,23 +158,38 @@ static const char *folder_words(const char *name)
                                       : "measurements are not kept";
 }
 
+static void say_unwritable(struct accel_doctor_case *doctor, const struct accel_evidence_item *item, const char *check,
+                           const char *name, const char *variable)
+{
+    const char *path = accel_evidence_value(item, "path");
+    const char *reason = accel_evidence_value(item, "reason");
+    const char *error = accel_evidence_value(item, "error");
+    const char *remedy = "";
+    if (reason && strcmp(reason, "full") == 0)
+        remedy = "make room on its disk, or ";
+    else if (reason && strcmp(reason, "denied") == 0)
+        remedy = "give this user the right to write there, or ";
+    say(doctor, ACCEL_DOCTOR_WARN, "folders", check, path ? path : name,
+        accel_doctor_text(doctor, "cannot be written (%s): %s",
+                          error    ? error
+                          : reason ? reason
+                                   : "no reason is known",
+                          folder_words(name)),
+        accel_doctor_text(doctor, "%sset %s to a folder that this user may write and that has room", remedy, variable),
+        path);
+}
+
 static void judge_folder(struct accel_doctor_case *doctor, const char *name, const char *variable)
 {
     const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "folder", name);
     const char *path = accel_evidence_value(item, "path");
-    const char *error = accel_evidence_value(item, "error");
     const char *free_text = accel_evidence_value(item, "free");
     const char *check = accel_doctor_text(doctor, "folder.%s", name);
     uint64_t left = free_text ? strtoull(free_text, NULL, 10) : UINT64_MAX;
     if (item == NULL)
         say(doctor, ACCEL_DOCTOR_UNKNOWN, "folders", check, name, "was not looked at", "", "");
     else if (!accel_evidence_is(item, "writable"))
-        say(doctor, ACCEL_DOCTOR_BAD, "folders", check, path ? path : name,
-            accel_doctor_text(doctor, "cannot be written (%s): %s", error ? error : "no reason is known",
-                              folder_words(name)),
-            accel_doctor_text(doctor, "make room there, give this user the right to write, or set %s to another folder",
-                              variable),
-            path);
+        say_unwritable(doctor, item, check, name, variable);
     else if (left < LITTLE_DISK)
         say(doctor, ACCEL_DOCTOR_WARN, "folders", check, path ? path : name,
             accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", left >> 20),

@@ -84,6 +84,13 @@ static char *nearest(const char *folder)
     return path;
 }
 
+static const char *reason_of(int failure)
+{
+    if (failure == ENOSPC || failure == EDQUOT)
+        return "full";
+    return failure == EROFS ? "read-only" : failure == EACCES || failure == EPERM ? "denied" : "other";
+}
+
 static void look_folder(struct accel_evidence *evidence, const char *name, const char *folder)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "folder", name);
@@ -97,7 +104,7 @@ static void look_folder(struct accel_evidence *evidence, const char *name, const
     accel_evidence_flag(evidence, item, "exists", exists);
     accel_evidence_flag(evidence, item, "writable", failure == 0);
     if (failure != 0)
-        accel_evidence_put(evidence, item, "error", strerror(failure));
+        accel_evidence_put(evidence, item, "reason", reason_of(failure));
     if (there && !exists)
         accel_evidence_put(evidence, item, "nearest", there);
     if (there && statvfs(there, &facts) == 0)
@@ -105,24 +112,29 @@ static void look_folder(struct accel_evidence *evidence, const char *name, const
     free(there);
 }
 
+/* One of the user's folders; `path` is taken over, and NULL where `why` says why there is none. */
+static void take_folder(struct accel_evidence *evidence, const char *name, char *path, const struct accel_error *why)
+{
+    if (path)
+        look_folder(evidence, name, path);
+    else
+        accel_evidence_put(evidence, accel_evidence_add(evidence, "folder", name), "error", why->text);
+    free(path);
+}
+
 static void look_folders(const struct accel_context *context, struct accel_evidence *evidence)
 {
     struct accel_error error = {0};
     char *path = NULL;
-    int32_t code = ACCEL_OK;
     if (context->options.cache_path)
         path = strdup(context->options.cache_path);
     else
-        code = accel_file_user_cache(&path, &error);
-    if (path)
-        look_folder(evidence, "cache", path);
-    else if (code != ACCEL_OK)
-        accel_evidence_put(evidence, accel_evidence_add(evidence, "folder", "cache"), "error", error.text);
-    free(path);
+        accel_file_user_cache(&path, &error);
+    take_folder(evidence, "cache", path, &error);
+    accel_error_clear(&error);
     path = NULL;
-    if (accel_file_user_state(&path, NULL) == ACCEL_OK)
-        look_folder(evidence, "state", path);
-    free(path);
+    accel_file_user_state(&path, &error);
+    take_folder(evidence, "state", path, &error);
 }
 
 /* ---- what hardware needs ---- */

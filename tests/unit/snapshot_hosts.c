@@ -380,7 +380,7 @@ static const struct wrong wrongs[] = {
     {HEAD ", \"evidence\": [{\"kind\": \"node\", \"name\": []}]}", ACCEL_E_CORRUPT, "\"name\" of evidence is no text"},
     {HEAD ", \"about\": \"a\", \"about\": \"b\"}", ACCEL_E_CORRUPT, "key \"about\" stands at line 1 already"},
     {HEAD ", \"about\": &a \"b\"}", ACCEL_E_CORRUPT, "anchors and tags are not part of a snapshot"},
-    {HEAD, ACCEL_E_CORRUPT, "x.json:1:"},
+    {HEAD, ACCEL_E_CORRUPT, "x.json:2:1: did not find expected"},
 };
 
 static void no_snapshots(void **state)

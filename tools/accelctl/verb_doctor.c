@@ -4,6 +4,7 @@
 #include "tools/accelctl/common.h"
 
 #include <accel/doctor.h>
+#include <accel/history.h>
 #include <accel/snapshot.h>
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const struct option_row options[] = {
     {"all", 'a', OPTION_FLAG, offsetof(struct doctor_options, all), NULL,
      "what is as it should be, too, with the place that each row was read from", 0, 0},
     {"measure", 'm', OPTION_FLAG, offsetof(struct doctor_options, measure), NULL,
-     "measure how fast memory is read, about a second", 0, 0},
+     "measure how fast memory is read, about a second, and keep it for the plans of this host", 0, 0},
     COMMON_OPTIONS(struct doctor_options, common),
 };
 
@@ -102,6 +103,35 @@ static void print_bandwidth(const struct accel_bandwidth *bandwidth)
     print_wrapped((uint32_t)printf("          "), 10, line);
 }
 
+/* ---- the history ---- */
+
+/* The device of the processors, whose memory was measured. */
+static const struct accel_device_info *host_device(const struct accel_context *context)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++) {
+        const struct accel_device_info *info = accel_device_get(context, i);
+
+        if (info->facts->kind == ACCEL_DEVICE_CPU && (info->facts->flags & ACCEL_DEVICE_SOFTWARE) == 0)
+            return info;
+    }
+    return NULL;
+}
+
+static int keep(struct accel_context *context, const struct accel_bandwidth *bandwidth, struct accel_error *error)
+{
+    const struct accel_device_info *device = host_device(context);
+    struct accel_history_record record = {.size = sizeof record,
+                                          .kind = ACCEL_HISTORY_BANDWIDTH,
+                                          .threads = bandwidth->threads,
+                                          .bandwidth = bandwidth->bytes_per_second};
+
+    if (device == NULL)
+        return ACCEL_OK;
+    record.device = device->name;
+    record.driver = device->driver;
+    return accel_history_add(context, &record, error);
+}
+
 /* ---- JSON ---- */
 
 static json_t *row_json(const struct accel_doctor_row *row)
@@ -180,6 +210,8 @@ static int run(int count, char **arguments, const struct verb *verb)
     }
     if (!chosen.measure)
         bandwidth.size = 0;
+    else if (keep(context, &bandwidth, &error) != ACCEL_OK)
+        fprintf(stderr, "warn: the measurement is not kept: %s\n", error.text);
     accel_error_clear(&error);
     code = show(context, &chosen, &bandwidth, &error);
     close_context(context);

@@ -44,8 +44,8 @@ struct accel_doctor_row {
 
 struct accel_doctor;
 
-/** Gathers and evaluates. The context has discovered, and lives longer than the doctor. ACCEL_E_NOT_FOUND,
- *  ACCEL_E_CORRUPT: doctor.yaml cannot be used, the text names file:line:column. */
+/** Gathers and evaluates. The context has discovered, and lives longer than the doctor: it cannot be freed before. A
+ *  doctor.yaml that cannot be used is a bad row and no failure. */
 ACCEL_API int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor **out_doctor,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees it. NULL is allowed. */

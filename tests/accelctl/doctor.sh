@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# doctor and snapshot as a user calls them: on this machine, on recorded ones, with folders and processors taken away.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+hosts=$src/tests/topologies
+XDG_STATE_HOME=$work/state
+export XDG_STATE_HOME
+
+# rows STATE: how many the document in $work/out has of a state
+rows()
+{
+    value "tally.$1"
+}
+
+# This machine: whatever it is, the document says as much as the exit status.
+"$accelctl" doctor --json >"$work/out" 2>"$work/err"
+status=$?
+"$json" "$work/out" accelctl/doctor/1 || fail "doctor --json"
+[ -s "$work/err" ] && { cat "$work/err"; fail "doctor --json writes to the error output"; }
+if [ "$(rows bad)" = 0 ]; then is $status 0 "the status of a machine without bad rows"; else is $status 6 "the status of a machine with bad rows"; fi
+"$accelctl" doctor --all >"$work/out" 2>"$work/err"
+has "system"
+has "threads: "
+has "can be taken now"
+has "is device cpu:cpu0"
+grep "$(printf '\033')" "$work/out" && fail "doctor prints colours into a file"
+[ -z "$(ls -A "$work/state" 2>/dev/null)" ] || fail "doctor writes into the folder of measurements without --measure"
+
+# A folder that cannot be written: a row that names it, and no failure. Root may write everywhere, but not below a file.
+: >"$work/file"
+XDG_CACHE_HOME=$work/file "$accelctl" doctor >"$work/out" 2>"$work/err"
+has "$work/file/accel: cannot be written"
+has "set XDG_CACHE_HOME to a folder"
+# Profiles that are not there.
+mkdir "$work/empty"
+ACCEL_PROFILE_PATH=$work/empty "$accelctl" doctor >"$work/out" 2>"$work/err"
+is $? 6 "the status without profiles"
+has "doctor.yaml: cannot open"
+# A driver that is not trusted: everybody may write it.
+mkdir "$work/drivers"
+cp "$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so" "$work/drivers/open.so"
+chmod 666 "$work/drivers/open.so"
+"$accelctl" doctor --drivers "$work/drivers" >"$work/out" 2>"$work/err"
+is $? 6 "the status with a driver that is not trusted"
+has "not trusted: everybody may write it"
+has "chmod go-w '$work/drivers/open.so'"
+if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
+    cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+    taskset -c "$cpu" "$accelctl" doctor >"$work/out" 2>"$work/err"
+    has "1 of "
+    has "hardware threads may be used: $cpu"
+else
+    echo "skipped: taskset or a second processor is not here"
+fi
+
+# Snapshots.
+try 0 "$accelctl" snapshot "$work/here.json"
+has "$work/here.json"
+try 0 "$accelctl" snapshot "$work/here.json" --json
+is "$(value path)" "$work/here.json" "the path of a snapshot"
+try 0 "$accelctl" snapshot
+"$json" "$work/out" accel/snapshot/1 || fail "a snapshot is no JSON document with its schema"
+try 0 "$accelctl" devices --host "$work/here.json"
+has "recorded machine $work/here.json"
+has "cpu:cpu0"
+try 0 "$accelctl" plugins --host "$work/here.json"
+has "cpu"
+try 3 "$accelctl" snapshot "$work/none/here.json"
+one_error "$work/none/here.json"
+try 3 "$accelctl" devices --host "$work/none.json"
+one_error "none.json"
+head -c 3000 "$work/here.json" >"$work/cut.json"
+try 3 "$accelctl" doctor --host "$work/cut.json"
+one_error "cut.json:"
+try 2 "$accelctl" snapshot a b
+
+# Recorded machines: exit status, a row, a device.
+while read -r name wanted device words; do
+    "$accelctl" doctor --host "$hosts/$name.json" >"$work/out" 2>"$work/err"
+    is $? "$wanted" "the status of doctor for $name"
+    tr -s ' \n' ' ' <"$work/out" >"$work/line" && mv "$work/line" "$work/out"
+    has "$words"
+    try 0 "$accelctl" devices --host "$hosts/$name.json" --all
+    has "$device"
+    # A model cannot run there, and the refusal names device and recording.
+    "$accelctl" run "$q8" -n 1 --host "$hosts/$name.json" --device "$device" >"$work/out" 2>"$work/err"
+    is $? 4 "the status of run on $name"
+    one_error "$device is that of a recorded machine"
+done <<END
+laptop-hybrid 0 vulkan:0000:00:02.0 WORKS, COULD BE BETTER
+server-8-gpus 0 cuda:0000:5e:00.0 write /usr/local/cuda/lib64 into a file of /etc/ld.so.conf.d
+container-quota 0 cpu:cpu0 the time of 1.5 processors, of 6
+board-arm 6 cpu:cpu0 no driver of accel that could use it is loaded
+desktop-two-gpus 0 cuda:0000:01:00.0 ALL GOOD
+gpu-without-driver 6 cpu:cpu0 the kernel's module nouveau drives it, not nvidia
+gpu-node-closed 6 cpu:cpu0 remedy: add the user to group render
+END
+
+# Measured: about a second, and kept.
+if "$accelctl" doctor --measure --json >"$work/out" 2>"$work/err"; then
+    [ "$(value bandwidth.passes)" -ge 3 ] || fail "passes of the measurement"
+    grep -q '"kind":"bandwidth"' "$work/state/accel/history.jsonl" || fail "the measurement is not kept"
+else
+    grep -q "bytes to measure with\|a quarter of what is free" "$work/out" "$work/err" || is "$(rows bad)" 0 "bad rows"
+fi
+try 3 "$accelctl" doctor --measure --host "$hosts/board-arm.json"
+one_error "recorded machine cannot be measured"
+finish
