@@ -448,6 +448,23 @@ static int32_t note_device(struct placer *p, const struct target *target)
                                lack ? ": too much" : "");
 }
 
+/* Every device that is used has activations, scratch and a program of its own. */
+static int32_t repeat_rows(struct accel_plan *plan, uint32_t used, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < plan->memory_count; i++) {
+        struct accel_plan_memory *row = &plan->memory[i];
+        if (row->memory_class != ACCEL_MEMORY_ACTIVATION && row->memory_class != ACCEL_MEMORY_SCRATCH &&
+            row->memory_class != ACCEL_MEMORY_PROGRAM)
+            continue;
+        row->bytes = accel_plan_multiply(row->bytes, used);
+        row->lower = accel_plan_multiply(row->lower, used);
+        row->origin = accel_plan_text(plan, "%s; on each of %" PRIu32 " devices", row->origin, used);
+        if (row->origin == NULL)
+            return accel_plan_no_memory(error);
+    }
+    return ACCEL_OK;
+}
+
 /* Every device has to have room for its part, and the host's budget for the whole. */
 static int32_t judge(struct placer *p)
 {
@@ -480,6 +497,8 @@ static int32_t judge(struct placer *p)
     for (uint32_t i = 0; i < p->target_count && used > 1 && code == ACCEL_OK; i++)
         if (p->targets[i].used)
             code = note_device(p, &p->targets[i]);
+    if (code == ACCEL_OK && used > 1)
+        code = repeat_rows(plan, used, p->s->error);
     if (code != ACCEL_OK)
         return code;
     accel_plan_whole_budget(plan, &whole);

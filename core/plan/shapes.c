@@ -179,12 +179,27 @@ static int32_t add_state(struct accel_sketcher *s)
 
 /* ---- activations and scratch ---- */
 
-/* Tokens of a component that one step computes. */
+static bool reads_text(const struct accel_sketch_component *c)
+{
+    static const char *const names[] = {"language", "text", "decoder"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (c->cached || strcmp(c->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Tokens of a component that one step computes. What reads no text and has no positions of its own takes those of the
+ * encoder before it; a network of filters alone has none, and its features are not counted. */
 static uint64_t step_tokens(const struct accel_sketcher *s, const struct accel_sketch_component *c)
 {
     if (c->tokens)
         return c->tokens;
-    return c->cached && s->kept ? s->batch : s->length;
+    if (reads_text(c))
+        return c->cached && s->kept ? s->batch : s->length;
+    for (uint32_t i = 0; i < s->sketch->component_count; i++)
+        if (s->sketch->components[i].tokens)
+            return s->sketch->components[i].tokens;
+    return 1;
 }
 
 static int32_t add_activations(struct accel_sketcher *s)
@@ -194,7 +209,7 @@ static int32_t add_activations(struct accel_sketcher *s)
         const struct accel_sketch_component *c = &s->sketch->components[i];
         if (c->tokens)
             images = accel_plan_add(images, accel_plan_multiply(accel_plan_multiply(c->tokens, c->hidden), 4));
-        else if (step_tokens(s, c) > tokens)
+        else if (reads_text(c) && step_tokens(s, c) > tokens)
             tokens = step_tokens(s, c);
         outputs = c->vocabulary > outputs ? c->vocabulary : outputs;
         outputs = c->vocabulary == 0 && c->hidden > outputs ? c->hidden : outputs;
@@ -271,6 +286,18 @@ static int32_t add_scratch(struct accel_sketcher *s)
         s->error);
 }
 
+/* What the formulas leave out has to be said. */
+static int32_t note_filters(struct accel_sketcher *s)
+{
+    for (uint32_t i = 0; i < s->sketch->component_count; i++) {
+        const struct accel_sketch_component *c = &s->sketch->components[i];
+        if (c->layers && c->heads == 0 && !reads_text(c) && step_tokens(s, c) == 1)
+            return accel_plan_add_note(s->plan, ACCEL_NOTE_INFO, "", "", s->error,
+                                       "%s: features between filters are not in the scratch of the plan", c->name);
+    }
+    return ACCEL_OK;
+}
+
 /* ---- the whole ---- */
 
 /* The device uses the host's memory, so that weights may stay where their file is mapped. */
@@ -325,5 +352,7 @@ int32_t accel_sketch_memory(struct accel_sketcher *s)
         code = add_activations(s);
     if (code == ACCEL_OK)
         code = add_scratch(s);
+    if (code == ACCEL_OK)
+        code = note_filters(s);
     return code == ACCEL_OK ? add_rest(s) : code;
 }

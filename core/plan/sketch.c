@@ -107,7 +107,7 @@ int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sk
     plan->judged = plan->sketched = true;
     plan->converted = s.converted;
     plan->component_count = sketch->component_count;
-    plan->step_weights = s.weights - s.tables;
+    plan->step_weights = s.step_weights;
     plan->step_state = s.step_state;
     return accel_plan_look_back(plan, error);
 }

@@ -379,10 +379,36 @@ static int32_t note_conversion(struct accel_sketcher *s)
                                s->converted, s->sketch->weight_count);
 }
 
+/* Without a matrix of its own the head of a component is its table of tokens, and a step reads all of it. */
+static bool has_head(const struct accel_sketch *sketch, const char *component)
+{
+    for (uint32_t i = 0; i < sketch->weight_count; i++)
+        if (strcmp(sketch->weights[i].role, "head") == 0 && strcmp(sketch->weights[i].component, component) == 0)
+            return true;
+    return false;
+}
+
+/* Tables of which a step reads single rows, and what a step that writes a token reads: the components that cache. */
+static void sum_steps(struct accel_sketcher *s)
+{
+    for (uint32_t c = 0; c < s->sketch->component_count; c++) {
+        const struct accel_sketch_component *component = &s->sketch->components[c];
+        bool looked_up = has_head(s->sketch, component->name);
+        for (uint32_t i = 0; i < s->sketch->weight_count; i++) {
+            const struct accel_sketch_weight *weight = &s->sketch->weights[i];
+            if (strcmp(weight->component, component->name) != 0)
+                continue;
+            if (looked_up && strcmp(weight->role, "embedding") == 0)
+                s->tables = accel_plan_add(s->tables, s->weight_bytes[i]);
+            else if (component->cached && s->kept)
+                s->step_weights = accel_plan_add(s->step_weights, s->weight_bytes[i]);
+        }
+    }
+}
+
 int32_t accel_sketch_types(struct accel_sketcher *s)
 {
     int32_t code = ACCEL_OK;
-    bool has_head = false;
     s->weight_bytes = accel_arena_array(&s->plan->arena, s->sketch->weight_count, sizeof(*s->weight_bytes));
     if (s->weight_bytes == NULL)
         return accel_plan_no_memory(s->error);
@@ -400,14 +426,11 @@ int32_t accel_sketch_types(struct accel_sketcher *s)
                                    weight->name, weight->rows, weight->columns, choice.type.name);
         s->weight_bytes[i] = bytes;
         s->weights = accel_plan_add(s->weights, bytes);
-        if (strcmp(weight->role, "embedding") == 0)
-            s->tables = accel_plan_add(s->tables, bytes);
-        has_head |= strcmp(weight->role, "head") == 0;
         s->converted += choice.converted && choice.file.name[0];
         code = add_to_parts(s, weight, &choice, bytes);
     }
-    /* Without a matrix of its own the head is the table of tokens, and a step reads all of it. */
-    if (!has_head)
-        s->tables = 0;
-    return code == ACCEL_OK ? note_conversion(s) : code;
+    if (code != ACCEL_OK)
+        return code;
+    sum_steps(s);
+    return note_conversion(s);
 }

@@ -148,6 +148,10 @@ static void assert_rows(const struct bench *b, const struct row *rows, uint32_t 
 static void assert_fit(const struct bench *b, uint64_t needed, uint64_t budget, uint64_t short_by)
 {
     struct accel_plan_fit fit = {.size = sizeof(fit)};
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < accel_plan_memory_count(b->plan); i++)
+        sum += accel_plan_memory_get(b->plan, i)->bytes;
+    assert_int_equal(sum, needed);
     assert_int_equal(accel_plan_fit(b->plan, &fit, NULL), ACCEL_OK);
     assert_int_equal(fit.needed, needed);
     assert_int_equal(fit.budget, budget);

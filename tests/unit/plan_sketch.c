@@ -408,6 +408,55 @@ static void test_context(void **state)
     sketched_free(&s);
 }
 
+/*
+ * An encoder of sounds and a decoder that reads it, of one layer each, 6 heads of 64, hidden 384, ffn 1536. The decoder
+ * keeps 448 tokens of its own and 1500 places of the encoder: 2 x 2 x 384 x 1948 = 2,992,128 bytes. The encoder needs
+ * more scratch: 1500 x (2 x 384 + 2 x 1536) x 4 + 6 x 64 x (64 + 64) x 4 = 23,040,000 + 196,608. Inputs: 1500 x 384
+ * x 4.
+ */
+static void test_components(void **state)
+{
+    static const struct accel_sketch_component both[] = {{.size = sizeof(both[0]),
+                                                          .layers = 1,
+                                                          .hidden = 384,
+                                                          .ffn = 1536,
+                                                          .heads = 6,
+                                                          .kv_heads = 6,
+                                                          .head_size = 64,
+                                                          .tokens = 1500,
+                                                          .name = "audio"},
+                                                         {.size = sizeof(both[0]),
+                                                          .layers = 1,
+                                                          .hidden = 384,
+                                                          .ffn = 1536,
+                                                          .heads = 6,
+                                                          .kv_heads = 6,
+                                                          .head_size = 64,
+                                                          .cached = 1,
+                                                          .vocabulary = 51865,
+                                                          .name = "decoder"}};
+    static const struct accel_sketch_weight weights[] = {
+        {sizeof(weights[0]), 0, "a", "audio", "ffn.up", ACCEL_F16, 0, 1536, 384},
+        {sizeof(weights[0]), ACCEL_NO_LAYER, "b", "decoder", "embedding", ACCEL_F16, 0, 51865, 384},
+        {sizeof(weights[0]), 0, "c", "decoder", "ffn.up", ACCEL_F16, 0, 1536, 384}};
+    static const struct accel_sketch sketch = {sizeof(sketch), 3, 2, 0, weights, both, "the test"};
+    struct bench *b = *state;
+    assert_int_equal(create(b, "one", "context=448tok audio.type=q8 language.type=q4"), ACCEL_OK);
+    if (accel_plan_sketch(b->plan, &sketch, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+    assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_STATE)->bytes, 2992128);
+    assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_SCRATCH)->bytes, 23040000 + 196608);
+    assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_ACTIVATION)->bytes, 1500 * 384 * 4 + 256 * 8 + 51865 * 4);
+    assert_string_equal(accel_plan_part_get(b->plan, 0)->type_name, "q8_g128");
+    assert_string_equal(accel_plan_part_get(b->plan, 2)->type_name, "q4_g128");
+    assert_int_equal(accel_plan_layer_count(b->plan), 3);
+    /* A step of the decoder reads its table, which is its head too, and not the encoder. */
+    assert_int_equal(accel_plan_speed_get(b->plan, 0)->step_bytes, (51865ull * 3 + 1536 * 3) * 66 + 2992128);
+    assert_int_equal(create(b, "one", "context=448tok encoders.parallel=true load.parallel=true"), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(b->plan, &sketch, &b->error), ACCEL_OK);
+    assert_non_null(note_of(b->plan, "load.parallel", "a run does not carry out"));
+}
+
 static void test_speed(void **state)
 {
     struct bench *b = *state;
@@ -482,6 +531,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_scores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_context, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_components, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),
     };

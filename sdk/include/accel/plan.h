@@ -194,7 +194,7 @@ struct accel_plan_layer {
 
 /** Number of rows of layers; 0 before accel_plan_sketch. */
 ACCEL_API uint32_t accel_plan_layer_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
-/** The row at `index`, in the order in which a step goes through them, or NULL past the end. */
+/** The row at `index`, components in the order of the sketch, or NULL past the end. */
 ACCEL_API const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *plan,
                                                               uint32_t index) ACCEL_NOEXCEPT;
 
