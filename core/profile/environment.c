@@ -260,10 +260,11 @@ static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
     return false;
 }
 
-void accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
-                            const struct accel_log *log)
+uint32_t accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
+                                const struct accel_log *log)
 {
     struct known known = {0};
+    uint32_t unknown = 0;
     bool ready = collect(&known, aliases);
     for (const char *const *entry = accel_env_all(); *entry && ready; entry++) {
         size_t length = strcspn(*entry, "=");
@@ -271,8 +272,12 @@ void accel_environment_warn(const struct accel_aliases *aliases, const char *con
         if (!is_for_us(aliases, *entry) || length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
-        if (!is_known(&known, name, drivers, driver_count))
+        if (is_known(&known, name, drivers, driver_count))
+            continue;
+        unknown++;
+        if (log)
             warn(&known, name, log);
     }
     accel_arena_free(&known.arena);
+    return unknown;
 }

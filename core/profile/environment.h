@@ -86,8 +86,9 @@ int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char
  * Warns of variables that look as if they were meant for this library and are not known: those with a prefix
  * of the table that it does not have, and ACCEL_... that is no setting, no variable of the library, and no option of
  * one of the `drivers`. What no name is near to goes to the log as information.
+ * Answers how many there are; `log` may be NULL.
  */
-void accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
-                            const struct accel_log *log);
+uint32_t accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
+                                const struct accel_log *log);
 
 #endif

@@ -34,6 +34,16 @@ struct accel_profile {
     struct accel_profile_entry *sites[ACCEL_PROFILE_SITES]; /**< weakest first; NULL: none */
 };
 
+/** What a resolution came to. The arena holds everything else. */
+struct accel_settings {
+    struct accel_arena arena;
+    uint32_t count;
+    uint32_t key_count;
+    uint32_t fact_count;
+    struct accel_profile_fact *facts;
+    struct accel_profile_setting *settings;
+};
+
 /** Finds or reads a file. One that is absent or cannot be used is an entry too; only a lack of memory fails. */
 int32_t accel_profile_entry_find(const struct accel_profile *profile, uint32_t layer, const char *name,
                                  const struct accel_profile_entry **out_entry, struct accel_error *error);

@@ -54,30 +54,6 @@ static const char *place_of(const struct loader *loader, const struct accel_yaml
     return accel_members_place(loader->path, node, &loader->file->arena);
 }
 
-/* ---- layers ---- */
-
-static const struct {
-    const char *name;
-    const char *folder;
-} layers[] = {
-    [ACCEL_PROFILE_BUILTIN] = {"built in", ""},     [ACCEL_PROFILE_BASE] = {"base", ""},
-    [ACCEL_PROFILE_PLATFORM] = {"platform", ""},    [ACCEL_PROFILE_CLIENT] = {"client", "clients"},
-    [ACCEL_PROFILE_DEVICE] = {"device", "devices"}, [ACCEL_PROFILE_MODEL] = {"model", "models"},
-    [ACCEL_PROFILE_SYSTEM] = {"system", ""},        [ACCEL_PROFILE_USER] = {"user", ""},
-    [ACCEL_PROFILE_FOLDER] = {"folder", ""},        [ACCEL_PROFILE_ENVIRONMENT] = {"environment", ""},
-    [ACCEL_PROFILE_GIVEN] = {"given", ""},
-};
-
-const char *accel_profile_layer_folder(uint32_t layer)
-{
-    return layer <= ACCEL_PROFILE_GIVEN ? layers[layer].folder : "";
-}
-
-const char *accel_profile_layer_name(uint32_t layer)
-{
-    return layer <= ACCEL_PROFILE_GIVEN ? layers[layer].name : "unknown";
-}
-
 /* ---- settings ---- */
 
 static bool has_platform(const struct loader *loader, const char *name, size_t length)
@@ -288,6 +264,12 @@ static int32_t read_lock(struct loader *loader, const struct accel_yaml_node *no
     return ACCEL_OK;
 }
 
+static bool is_folder_of(uint32_t layer, const char *text, size_t length)
+{
+    const char *folder = accel_profile_layer_folder(layer);
+    return strlen(folder) == length && strncmp(folder, text, length) == 0;
+}
+
 /* "name" of the same folder, or "folder/name" from the root. */
 static bool split_parent(const struct loader *loader, const char *text, uint32_t *out_layer, const char **out_name)
 {
@@ -298,7 +280,7 @@ static bool split_parent(const struct loader *loader, const char *text, uint32_t
     if (text[length] == '/') {
         *out_name = text + length + 1;
         for (*out_layer = ACCEL_PROFILE_CLIENT; *out_layer <= ACCEL_PROFILE_MODEL; ++*out_layer)
-            if (strlen(layers[*out_layer].folder) == length && strncmp(layers[*out_layer].folder, text, length) == 0)
+            if (is_folder_of(*out_layer, text, length))
                 break;
     }
     return *out_layer <= ACCEL_PROFILE_MODEL && accel_profile_name_valid(*out_name);

@@ -221,7 +221,8 @@ int32_t accel_profile_warn(const struct accel_profile *profile, const struct acc
     const struct accel_aliases *aliases;
     struct accel_profile_names platforms;
     int32_t code = accel_profile_aliases(profile, &aliases, error);
-    if (code != ACCEL_OK)
+    /* Which platforms there are is asked only where a variable might belong to one. */
+    if (code != ACCEL_OK || accel_environment_warn(aliases, NULL, 0, NULL) == 0)
         return code;
     code = accel_profile_names_read(profile->folder, ACCEL_PROFILE_PLATFORM, &platforms, error);
     if (code != ACCEL_OK)

@@ -6,9 +6,9 @@ libaccel_core_la_SOURCES += \
 	%D%/facts.def %D%/keys.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
-	%D%/lint.c %D%/list.c %D%/list.h \
+	%D%/layer.c %D%/lint.c %D%/list.c %D%/list.h \
 	%D%/members.c %D%/members.h \
 	%D%/models.c \
 	%D%/profile.c %D%/profile.h \
-	%D%/resolve.c %D%/rows.c %D%/site.c %D%/site.h \
+	%D%/resolve.c %D%/rows.c %D%/settings.c %D%/site.c %D%/site.h \
 	%D%/yaml.c %D%/yaml.h

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a resolution came to. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/profile/internal.h"
+
+void accel_settings_free(struct accel_settings *settings)
+{
+    if (settings == NULL)
+        return;
+    accel_arena_free(&settings->arena);
+    free(settings);
+}
+
+uint32_t accel_settings_count(const struct accel_settings *settings)
+{
+    return settings->count;
+}
+
+uint32_t accel_settings_driver_begin(const struct accel_settings *settings)
+{
+    return settings->key_count;
+}
+
+const struct accel_profile_setting *accel_settings_get(const struct accel_settings *settings, uint32_t index)
+{
+    return index < settings->count ? &settings->settings[index] : NULL;
+}
+
+const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key)
+{
+    for (uint32_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->settings[i].key, key) == 0)
+            return &settings->settings[i];
+    return NULL;
+}
+
+int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
+                              struct accel_error *error)
+{
+    const struct accel_profile_setting *setting = accel_settings_find(settings, key);
+    if (setting == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown", key);
+    if (!setting->is_number)
+        return accel_error_set(error, ACCEL_E_INVALID, "setting %s is \"%.80s\" (%.200s), which is no number", key,
+                               setting->value, setting->place);
+    *out_number = setting->number;
+    return ACCEL_OK;
+}
+
+uint32_t accel_settings_fact_count(const struct accel_settings *settings)
+{
+    return settings->fact_count;
+}
+
+const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index)
+{
+    return index < settings->fact_count ? &settings->facts[index] : NULL;
+}
