@@ -207,11 +207,14 @@ tests_unit_session_variants_SOURCES = %D%/session_variants.c %D%/session_support
 tests_unit_session_variants_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_variants_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
-unit_tests += tests/unit/tables_documents tests/unit/tables_language
+unit_tests += tests/unit/tables_documents tests/unit/tables_language tests/unit/tables_measured
 tests_unit_tables_documents_SOURCES = %D%/tables_documents.c
 tests_unit_tables_documents_LDADD = $(core_test_libs)
 tests_unit_tables_language_SOURCES = %D%/tables_language.c
 tests_unit_tables_language_LDADD = $(core_test_libs)
+tests_unit_tables_measured_SOURCES = %D%/tables_measured.c
+tests_unit_tables_measured_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_tables_measured_LDADD = $(core_test_libs) -lm
 
 unit_tests += tests/unit/plan_sketch
 tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/sketch_support.h %D%/device_support.h
