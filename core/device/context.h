@@ -150,6 +150,9 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
 /** Reads the snapshot of the options into the records. */
 int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error);
 
+/** ACCEL_OK on this machine, else ACCEL_E_UNSUPPORTED: devices of a recorded machine are planned for, not opened. */
+int32_t accel_replay_refuse(const struct accel_context *context, const char *device, struct accel_error *error);
+
 /** Lists its plugins, devices and verdicts; the machine has been discovered. */
 int32_t accel_replay_devices(struct accel_context *context, struct accel_error *error);
 

@@ -159,13 +159,7 @@ static int32_t find_listed(struct accel_context *context, const char *name, cons
     }
     if (((*out_listed)->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "device %s can be compiled for, not run here", name);
-    if ((*out_listed)->owner->instance == NULL) {
-        int32_t code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "device %s is that of a recorded machine: %.200s",
-                                       name, context->options.host_path);
-        accel_error_remedy(error, "plan for it here, and run the plan on that machine");
-        return code;
-    }
-    return ACCEL_OK;
+    return accel_replay_refuse(context, name, error);
 }
 
 int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,

@@ -132,6 +132,17 @@ int32_t accel_replay_devices(struct accel_context *context, struct accel_error *
     return code == ACCEL_OK ? add_verdicts(context, error) : code;
 }
 
+int32_t accel_replay_refuse(const struct accel_context *context, const char *device, struct accel_error *error)
+{
+    int32_t code;
+    if (context->recording == NULL)
+        return ACCEL_OK;
+    code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "device %s is that of a recorded machine: %.200s", device,
+                           context->recording->path);
+    accel_error_remedy(error, "plan for it here, and run the plan on that machine");
+    return code;
+}
+
 const struct accel_recording *accel_context_recording(const struct accel_context *context) ACCEL_NOEXCEPT
 {
     return context == NULL ? NULL : context->recording;

@@ -248,13 +248,18 @@ static int32_t append_locked(const char *path, struct accel_strbuf *line, struct
     return code;
 }
 
+bool accel_history_keeps(const struct accel_context *context)
+{
+    return (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL;
+}
+
 int32_t accel_history_add(struct accel_context *context, const struct accel_history_record *record,
                           struct accel_error *error)
 {
     struct accel_strbuf line;
     char *path = NULL;
     int32_t code = check_record(context, record, error);
-    if (code != ACCEL_OK || (context->options.flags & ACCEL_CONTEXT_NO_CACHE) != 0)
+    if (code != ACCEL_OK || !accel_history_keeps(context))
         return code;
     code = accel_history_file(&path, error);
     if (code != ACCEL_OK)

@@ -4,6 +4,7 @@
 #define ACCEL_CORE_PLAN_HISTORY_H
 
 #include <accel/history.h>
+#include <stdbool.h>
 
 /** What every line begins with; a reader passes over lines of other versions as damaged. */
 #define ACCEL_HISTORY_BEGIN "{\"accel-history\":1,"
@@ -13,6 +14,10 @@
 
 /** Most bytes of a text of a record. */
 #define ACCEL_HISTORY_TEXT 500u
+
+/** False for a context that keeps nothing, and for one that replays another machine, whose past this host does not
+ * know. */
+bool accel_history_keeps(const struct accel_context *context);
 
 /** The file, or NULL with an error. The caller frees it. */
 int32_t accel_history_file(char **out_path, struct accel_error *error);

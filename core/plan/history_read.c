@@ -251,7 +251,7 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
     if (history->records == NULL || !make_member("model", model, &filter.model) ||
         !make_member("device", device, &filter.device))
         code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
-    if (code == ACCEL_OK && (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0)
+    if (code == ACCEL_OK && accel_history_keeps(context))
         code = read_file(history, &filter, error);
     free(filter.model);
     free(filter.device);

@@ -157,6 +157,8 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
     if (plan == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_runnable wants a plan");
     code = accel_plan_need_device(plan, error);
+    if (code == ACCEL_OK)
+        code = accel_replay_refuse(plan->context, plan->device->info.name, error);
     for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
         const struct accel_profile_setting *setting;
         bool refused;

@@ -97,6 +97,26 @@ gpu-without-driver 6 cpu:cpu0 the kernel's module nouveau drives it, not nvidia
 gpu-node-closed 6 cpu:cpu0 remedy: add the user to group render
 END
 
+# Plans for recorded machines, by description: status, device, and that nothing of this host's past is in them.
+while read -r name wanted words; do
+    try "$wanted" "$accelctl" plan llama-2-7b --host "$hosts/$name.json"
+    has "$words"
+    grep -q "that of a recorded machine" "$work/out" || fail "the plan for $name does not say that it was recorded"
+    try 0 "$accelctl" plan "$q8" --host "$hosts/$name.json"
+    has "FITS on"
+    grep -q "^past" "$work/out" && fail "the plan for $name tells of the past of this host"
+done <<END
+laptop-hybrid 0 FITS on vulkan:0000:00:02.0
+server-8-gpus 0 FITS on cuda:0000:34:00.0
+container-quota 5 of 3.71 GiB
+board-arm 5 of 253.9 MiB
+desktop-two-gpus 0 FITS on cuda:0000:01:00.0
+gpu-without-driver 0 FITS on cpu:cpu0
+gpu-node-closed 0 FITS on cpu:cpu0
+END
+try 0 "$accelctl" plan llama-2-70b --host "$hosts/server-8-gpus.json" --set placement=balanced
+has "memory of 8 devices"
+
 # Measured: about a second, and kept.
 if "$accelctl" doctor --measure --json >"$work/out" 2>"$work/err"; then
     [ "$(value bandwidth.passes)" -ge 3 ] || fail "passes of the measurement"

@@ -6,8 +6,8 @@
  * $XDG_STATE_HOME/accel/history.jsonl, else ~/.local/state/accel/history.jsonl, readable by its owner alone.
  *
  * Many processes may add at the same time. The file is bounded: past ACCEL_HISTORY_BYTES the older half is dropped. A
- * damaged line is skipped and counted. A context with ACCEL_CONTEXT_NO_CACHE neither reads nor writes it, and a set-uid
- * program does neither.
+ * damaged line is skipped and counted. A context with ACCEL_CONTEXT_NO_CACHE neither reads nor writes it, nor does one that
+ * replays a recorded machine, nor a set-uid program.
  */
 #ifndef ACCEL_HISTORY_H
 #define ACCEL_HISTORY_H
