@@ -9,17 +9,29 @@ dist_man_MANS += \
 	%D%/accelctl-doctor.1 \
 	%D%/accelctl-plan.1 \
 	%D%/accelctl-plugins.1 \
+	%D%/accelctl-profile.1 \
 	%D%/accelctl-quantize.1 \
 	%D%/accelctl-run.1 \
 	%D%/accelctl-snapshot.1 \
 	%D%/accelctl-trace.1 \
-	%D%/accelctl-version.1
+	%D%/accelctl-version.1 \
+	%D%/accel-profile.5 \
+	%D%/accel-settings.5
+dist_doc_DATA += %D%/accel-profile.schema.json
 dist_bashcompletion_DATA += %D%/completion/accelctl
 dist_zshcompletion_DATA += %D%/completion/_accelctl
 
 check_PROGRAMS += doc/pages
-doc_pages_SOURCES = %D%/pages.c $(accelctl_sources)
+doc_pages_SOURCES = \
+	%D%/completion.c \
+	%D%/completion.h \
+	%D%/pages.c \
+	%D%/reference.c \
+	%D%/reference.h \
+	%D%/roff.c \
+	%D%/roff.h \
+	$(accelctl_sources)
 doc_pages_CPPFLAGS = $(accelctl_CPPFLAGS)
 doc_pages_LDADD = $(accelctl_LDADD)
 pages: doc/pages
-	doc/pages '$(srcdir)/doc'
+	doc/pages '$(srcdir)/doc' '$(srcdir)/profiles'

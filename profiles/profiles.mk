@@ -3,7 +3,7 @@
 dist_profiles_DATA += %D%/base.yaml %D%/cpu.yaml %D%/cuda.yaml %D%/edge-device.yaml %D%/mps.yaml %D%/opencl.yaml \
 	%D%/openvino.yaml %D%/qualcomm.yaml %D%/rocm.yaml %D%/vulkan.yaml %D%/webgpu.yaml %D%/webnn.yaml \
 	%D%/environment.yaml
-EXTRA_DIST += %D%/README.md
+dist_profiles_DATA += %D%/README.md
 
 profilesclientsdir = $(profilesdir)/clients
 dist_profilesclients_DATA = %D%/clients/chrome.yaml %D%/clients/edge.yaml %D%/clients/firefox.yaml %D%/clients/safari.yaml

@@ -54,6 +54,20 @@ int32_t accel_setting_variable(const char *name, char *text, size_t bytes) ACCEL
     return ACCEL_OK;
 }
 
+int32_t accel_setting_check(const char *name, const char *value, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct accel_key *key = name == NULL ? NULL : accel_key_find(name);
+    struct accel_key_value checked;
+    char why[200];
+    if (key == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown", name == NULL ? "" : name);
+    if (value == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: there is no value", name);
+    if (!accel_key_parse(key, value, &checked, why, sizeof(why)))
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: %s", name, why);
+    return ACCEL_OK;
+}
+
 uint32_t accel_fact_row_count(void) ACCEL_NOEXCEPT
 {
     return COUNT(facts);

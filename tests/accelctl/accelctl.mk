@@ -16,6 +16,7 @@ accelctl_tests = \
 	%D%/pages.sh \
 	%D%/plan.sh \
 	%D%/plugins.sh \
+	%D%/profile.sh \
 	%D%/quantize.sh \
 	%D%/readme.sh \
 	%D%/signals.sh \
@@ -23,4 +24,4 @@ accelctl_tests = \
 	%D%/trace.sh \
 	%D%/verbs.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/lib.sh README.md
+EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/schema.py README.md

@@ -15,9 +15,28 @@ static int fail(const char *file, const char *what, const char *more)
     return 1;
 }
 
-static const json_t *step(const json_t *value, const char *key)
+/* The member that *path begins with, which is moved past it. Keys may contain dots themselves: the longest one counts.
+ */
+static const json_t *step(const json_t *value, char **path)
 {
-    return json_is_array(value) ? json_array_get(value, (size_t)atol(key)) : json_object_get(value, key);
+    size_t length = strlen(*path);
+
+    for (size_t end = length; end > 0; end--) {
+        const json_t *found;
+        char *begin = *path;
+
+        if (end != length && begin[end] != '.')
+            continue;
+        begin[end] = '\0';
+        found = json_is_array(value) ? json_array_get(value, (size_t)atol(begin)) : json_object_get(value, begin);
+        *path = end == length ? NULL : begin + end + 1;
+        if (found != NULL && (!json_is_array(value) || strspn(begin, "0123456789") == end))
+            return found;
+        if (end != length)
+            begin[end] = '.';
+        *path = begin;
+    }
+    return NULL;
 }
 
 int main(int count, char **arguments)
@@ -36,23 +55,13 @@ int main(int count, char **arguments)
     if (strcmp(arguments[2], "-") != 0 && (schema == NULL || strcmp(schema, arguments[2]) != 0))
         return fail(arguments[1], "the schema is", schema == NULL ? "not named" : schema);
     value = root;
-    /* Keys may contain dots themselves, so the whole rest is tried first. */
     for (char *key = count < 4 ? NULL : arguments[3]; key != NULL && *key != '\0';) {
-        char *dot = strchr(key, '.');
-
         if (strcmp(key, "#") == 0) {
             printf("%zu\n", json_is_array(value) ? json_array_size(value) : json_object_size(value));
             json_decref(root);
             return 0;
         }
-        if (dot != NULL && json_object_get(value, key) == NULL) {
-            *dot = '\0';
-            value = step(value, key);
-            key = dot + 1;
-        } else {
-            value = step(value, key);
-            key = NULL;
-        }
+        value = step(value, &key);
         if (value == NULL)
             return fail(arguments[1], "has no", arguments[3]);
     }

@@ -68,6 +68,12 @@ value()
     "$json" "$work/out" - "$1" || fail "no value $1"
 }
 
+# The names of all verbs.
+verbs()
+{
+    "$accelctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
 finish()
 {
     echo "$checks checks"

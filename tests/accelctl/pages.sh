@@ -4,16 +4,18 @@
 # sound for the programs that read them, where those are installed.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
-try 0 "$accelctl" --help
-cp "$work/out" "$work/help"
 mkdir -p "$work/doc/completion"
-try 0 "$ACCEL_TEST_BUILDDIR/doc/pages" "$work/doc"
-# What the tables make is the list: a page that was forgotten is missing in the tree.
-for file in $(cd "$work/doc" && ls ./*.1 completion/*); do
+try 0 "$ACCEL_TEST_BUILDDIR/doc/pages" "$work/doc" "$src/profiles"
+(cd "$work/doc" && find . -type f) | sed 's,^\./,,' >"$work/files"
+while read -r file; do
+    checks=$((checks + 1))
     cmp "$work/doc/$file" "$src/doc/$file" || fail "doc/$file is old: make pages writes it anew"
+done <"$work/files"
+for file in "$src"/doc/*.[15]; do
+    grep -qx "$(basename "$file")" "$work/files" || fail "$file is the page of nothing"
 done
 
-for verb in $(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/help"); do
+for verb in $(verbs); do
     try 0 "$accelctl" help $verb
     options=$(sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")
     [ -n "$options" ] || fail "$verb has no options"
@@ -28,7 +30,7 @@ for verb in $(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/help"); do
 done
 
 if command -v groff >/dev/null; then
-    for page in "$src"/doc/*.1; do
+    for page in "$src"/doc/*.[15]; do
         warnings=$(groff -man -ww -z -Tutf8 "$page" 2>&1)
         [ -z "$warnings" ] || fail "$page: $warnings"
     done
@@ -51,5 +53,16 @@ if command -v bash >/dev/null; then
     is "$(offer accelctl run --gr)" "--greedy " "options that bash offers"
     is "$(offer accelctl run "${q8%.gguf}")" "$q8 " "files that bash offers"
     is "$(offer accelctl run --temperature 0)" " " "nothing that bash offers for a number"
+    is "$(offer accelctl profile se)" "settings " "actions that bash offers"
+    is "$(offer accelctl plan --set kv.type.)" "kv.type.k= kv.type.v= " "settings that bash offers"
+    is "$(offer accelctl plan --set kv.type.k = q)" "q8 q4 " "words of a setting that bash offers"
+    is "$(offer accelctl plan --set kv.prune =)" "off recency usage " "words that bash offers behind ="
+    is "$(offer accelctl profile settings weights.l)" "weights.least weights.load " "settings as arguments"
+    is "$(offer accelctl profile facts device.m)" "device.memory " "facts that bash offers"
+    PATH=$ACCEL_TEST_BUILDDIR:$PATH
+    ACCEL_PROFILE_PATH=$src/profiles
+    export ACCEL_PROFILE_PATH
+    is "$(offer accelctl profile show webg)" "webgpu " "profiles that bash offers"
+    is "$(offer accelctl profile diff webgpu+saf)" "webgpu+safari " "profiles behind + that bash offers"
 fi
 finish

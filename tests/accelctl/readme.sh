@@ -111,7 +111,7 @@ while IFS= read -r line || [ -n "$line" ]; do
 done <"$readme"
 
 # Tables: verbs, exit codes, folders.
-for verb in devices plugins plan run trace version; do
+for verb in $(verbs); do
     grep -q "^| \`$verb" "$readme" || fail "README.md does not list $verb"
 done
 "$accelctl" --help | sed -n 's/^  \([0-9][0-9]*\) .*/\1/p' | while read -r code; do

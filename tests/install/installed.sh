@@ -47,8 +47,12 @@ run()
     [ $status = 0 ] || { cat "$work/$name.out" "$work/$name.err"; fail "$name: status $status from $*"; }
 }
 
-for page in accelctl accelctl-devices accelctl-plan accelctl-plugins accelctl-run accelctl-trace accelctl-version; do
-    [ -n "$(find "$moved" -path "*/man1/$page.1*")" ] || fail "no man page $page is installed"
+for page in "$ACCEL_TEST_SRCDIR"/doc/*.[15]; do
+    page=$(basename "$page")
+    [ -n "$(find "$moved" -path "*/man${page##*.}/$page*")" ] || fail "no man page $page is installed"
+done
+for file in profiles/README.md profiles/base.yaml accel-profile.schema.json; do
+    [ -n "$(find "$moved" -path "*/$file")" ] || fail "no $file is installed"
 done
 [ -n "$(find "$moved" -path '*/bash-completion/completions/accelctl')" ] || fail "no completion for bash is installed"
 [ -n "$(find "$moved" -name _accelctl)" ] || fail "no completion for zsh is installed"

@@ -26,6 +26,16 @@ accelctl_sources = \
 	%D%/print_plan.h \
 	%D%/print_steps.c \
 	%D%/print_steps.h \
+	%D%/profile.h \
+	%D%/profile_env.c \
+	%D%/profile_lint.c \
+	%D%/profile_list.c \
+	%D%/profile_schema.c \
+	%D%/profile_schema.h \
+	%D%/profile_show.c \
+	%D%/profile_table.c \
+	%D%/profile_view.c \
+	%D%/profile_view.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
 	%D%/progress.c \
@@ -34,6 +44,8 @@ accelctl_sources = \
 	%D%/recommended.h \
 	%D%/say.c \
 	%D%/say.h \
+	%D%/setting_words.c \
+	%D%/setting_words.h \
 	%D%/verb.h \
 	%D%/verb_claims.c \
 	%D%/verb_devices.c \
@@ -41,6 +53,7 @@ accelctl_sources = \
 	%D%/verb_doctor.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
+	%D%/verb_profile.c \
 	%D%/verb_quantize.c \
 	%D%/verb_run.c \
 	%D%/verb_snapshot.c \

@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/common.h"
 
+#include <accel/profile.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,10 @@ static int check_paths(const struct common *common)
     return -1;
 }
 
-struct accel_context *open_context(const struct common *common, int *out_exit)
+/* A context that has taken one step; NULL after the error has been said. */
+static struct accel_context *open_with(const struct common *common,
+                                       int32_t (*step)(struct accel_context *context, struct accel_error *error),
+                                       int *out_exit)
 {
     char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
     struct accel_context_options options = {.size = sizeof options,
@@ -83,14 +87,23 @@ struct accel_context *open_context(const struct common *common, int *out_exit)
         free(drivers);
         return NULL;
     }
-    if (accel_context_create(&options, &context, &error) != ACCEL_OK ||
-        accel_context_discover(context, &error) != ACCEL_OK) {
+    if (accel_context_create(&options, &context, &error) != ACCEL_OK || step(context, &error) != ACCEL_OK) {
         *out_exit = say_error(common->json, &error);
         accel_context_free(context, NULL);
         context = NULL;
     }
     free(drivers);
     return context;
+}
+
+struct accel_context *open_context(const struct common *common, int *out_exit)
+{
+    return open_with(common, accel_context_discover, out_exit);
+}
+
+struct accel_context *open_profiles(const struct common *common, int *out_exit)
+{
+    return open_with(common, accel_profile_load, out_exit);
 }
 
 void close_context(struct accel_context *context)

@@ -56,6 +56,8 @@ struct common {
 
 /* A context that has discovered; NULL after the error has been said and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
+/* One that has read the profiles and looked at nothing else. */
+struct accel_context *open_profiles(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);
 
 /* Prints whose machine it is where one is replayed, and nothing for this one. */

@@ -28,6 +28,17 @@ static void print_option(char letter, const char *name, const char *argument, co
     print_wrapped(length < HELP_COLUMN ? HELP_COLUMN : (uint32_t)length, HELP_COLUMN, help);
 }
 
+static void print_action(const struct action_row *row)
+{
+    int length = printf("  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
+
+    if (length < HELP_COLUMN)
+        length += printf("%*s", HELP_COLUMN - length, "");
+    else
+        length += printf(" ");
+    print_wrapped((uint32_t)length, HELP_COLUMN, row->summary);
+}
+
 void print_verb_help(const struct verb *verb)
 {
     const char *line = verb->detail;
@@ -44,6 +55,10 @@ void print_verb_help(const struct verb *verb)
         print_wrapped(0, 0, paragraph);
         line += length + (line[length] == '\n');
     }
+    if (verb->action_count > 0)
+        printf("\nActions:\n");
+    for (uint32_t i = 0; i < verb->action_count; i++)
+        print_action(&verb->actions[i]);
     printf("\nOptions:\n");
     for (uint32_t i = 0; i < verb->option_count; i++) {
         const struct option_row *row = &verb->options[i];
@@ -97,6 +112,35 @@ static int refuse_option(const struct parser *p, const char *word, size_t length
     if (nearest == NULL)
         return complain(p, "there is no option %.*s", (int)length, word);
     return complain(p, "there is no option %.*s; did you mean --%s?", (int)length, word, nearest->name);
+}
+
+const struct action_row *find_action(const struct verb *verb, int count, char **arguments, uint32_t json, int *out_exit)
+{
+    const struct parser p = {.verb = verb, .json = json};
+    const struct action_row *nearest = NULL;
+    uint32_t least = 3;
+
+    for (uint32_t i = 0; i < verb->action_count; i++) {
+        const struct action_row *row = &verb->actions[i];
+        uint32_t distance = word_distance(arguments[0], row->name);
+
+        if (distance == 0 && (uint32_t)count - 1 >= row->least && (uint32_t)count - 1 <= row->most)
+            return row;
+        if (distance == 0) {
+            *out_exit = (uint32_t)count <= row->least
+                            ? complain(&p, "%s wants arguments: %s", row->name, row->arguments)
+                            : complain(&p, "%s: one argument too many: '%s'", row->name, arguments[row->most + 1]);
+            return NULL;
+        }
+        if (distance < least && distance < strlen(row->name)) {
+            least = distance;
+            nearest = row;
+        }
+    }
+    *out_exit = nearest == NULL
+                    ? complain(&p, "there is no action '%.60s'", arguments[0])
+                    : complain(&p, "there is no action '%.60s'; did you mean '%s'?", arguments[0], nearest->name);
+    return NULL;
 }
 
 static int store_number(const struct parser *p, const struct option_row *row, const char *value)

@@ -47,6 +47,18 @@ struct option_row {
     double most;
 };
 
+enum { ACTION_FILES, ACTION_NAMES, ACTION_SETTINGS, ACTION_FACTS, ACTION_NOTHING };
+
+/* What the first argument of a verb may be, where a verb does several things: "profile list". */
+struct action_row {
+    const char *name;
+    const char *arguments; /* after the name: "NAME...", or "" */
+    const char *summary;   /* one line */
+    uint32_t least;        /* arguments after the name */
+    uint32_t most;
+    uint32_t completes; /* ACTION_...: what completion offers as arguments */
+};
+
 struct verb {
     const char *name;
     const char *summary;   /* one line */
@@ -58,11 +70,18 @@ struct verb {
     uint32_t least; /* arguments */
     uint32_t most;
     int (*run)(int count, char **arguments, const struct verb *verb);
+    const struct action_row *actions; /* NULL: it has none */
+    uint32_t action_count;
 };
 
 /* Parses options into `target`; *count and arguments are left with what is no option. Answers -1 to go on, else an exit
  * code (--help was asked for, or something is wrong and has been said). */
 int parse_options(const struct verb *verb, int *count, char **arguments, void *target);
+
+/* The action that the first of `count` arguments names, whose number of further arguments is right; NULL after an error
+ * has been said, with a suggestion where the name is misspelt, and *out_exit set. */
+const struct action_row *find_action(const struct verb *verb, int count, char **arguments, uint32_t json,
+                                     int *out_exit);
 
 /* Prints the help of a verb. */
 void print_verb_help(const struct verb *verb);
@@ -74,8 +93,11 @@ extern const struct verb *const verbs[];
 #include "tools/accelctl/verbs.def"
 #undef VERB
 
-/* How many letters have to change from one short word to another; 32 where either is longer than 31. */
+/* How many letters have to change from one short word to another; WORD_MOST where either has as many. */
+enum { WORD_MOST = 64 };
 uint32_t word_distance(const char *a, const char *b);
+/* 1 where `other` may have been meant by `word` and is nearer than *least, which is then its distance. */
+uint32_t is_nearer(const char *word, const char *other, uint32_t *least);
 
 /* The exit codes and the environment in words, as --help and the man pages give them: left, right, ended by a row of
  * NULL. */

@@ -37,11 +37,11 @@ const struct word_row environment_rows[] = {
 
 uint32_t word_distance(const char *a, const char *b)
 {
-    uint32_t row[32];
+    uint32_t row[WORD_MOST];
     size_t width = strlen(b);
 
-    if (width >= 32 || strlen(a) >= 32)
-        return 32;
+    if (width >= WORD_MOST || strlen(a) >= WORD_MOST)
+        return WORD_MOST;
     for (uint32_t j = 0; j <= width; j++)
         row[j] = j;
     for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
@@ -58,4 +58,14 @@ uint32_t word_distance(const char *a, const char *b)
         }
     }
     return row[width];
+}
+
+uint32_t is_nearer(const char *word, const char *other, uint32_t *least)
+{
+    uint32_t distance = word_distance(word, other);
+
+    if (distance >= *least || distance * 2 > strlen(other))
+        return 0;
+    *least = distance;
+    return 1;
 }

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "doc/completion.h"
+
+#include <accel/profile.h>
+#include <string.h>
+
+#include "tools/accelctl/verb.h"
+
+/* What can be offered for the value of an option, by the word that its row has for it or by its own name. Anything
+ * else: nothing. */
+static const struct offer {
+    const char *word;
+    const char *bash; /* words of a command that prints them for $word */
+    const char *zsh;  /* an action of _arguments */
+} offers[] = {
+    {"FILE", "_accelctl_files", "_files"},
+    {"FOLDER", "_accelctl_files", "_files -/"},
+    {"PATH", "_accelctl_files", "_files"},
+    {"KEY", "_accelctl_settings ''", "_accelctl_settings"},
+    {"KEY=VALUE", "_accelctl_settings =", "_accelctl_values"},
+    {"FACT=VALUE", "_accelctl_facts =", "_accelctl_facts -S ="},
+    {"MODEL", "_accelctl_models", "_accelctl_models"},
+    {"platform", "_accelctl_names platforms", "_accelctl_names platforms"},
+    {"client", "_accelctl_names clients", "_accelctl_names clients"},
+};
+
+static const struct offer *find_offer(const struct option_row *row)
+{
+    for (uint32_t i = 0; i < sizeof offers / sizeof *offers; i++)
+        if (strcmp(row->argument, offers[i].word) == 0 || strcmp(row->name, offers[i].word) == 0)
+            return &offers[i];
+    return NULL;
+}
+
+/* 1 when a verb before `verb` has the same option. */
+static uint32_t seen_before(uint32_t verb, const char *name)
+{
+    for (uint32_t v = 0; v < verb; v++)
+        for (uint32_t i = 0; i < verbs[v]->option_count; i++)
+            if (strcmp(verbs[v]->options[i].name, name) == 0)
+                return 1;
+    return 0;
+}
+
+static void put_names(FILE *out, uint32_t facts)
+{
+    uint32_t count = facts ? accel_fact_row_count() : accel_setting_row_count();
+
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "%s%s", i == 0 ? "" : " ", facts ? accel_fact_row_get(i)->name : accel_setting_row_get(i)->name);
+}
+
+static const char *words_of(const struct accel_setting_row *row)
+{
+    return row->type == ACCEL_SETTING_FLAG ? "true false" : row->words;
+}
+
+/* Branches of a case: settings that may have the same words, and these after `before`, up to `after`. */
+static void put_values(FILE *out, const char *before, const char *after)
+{
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const char *words = words_of(accel_setting_row_get(i));
+        uint32_t first = i;
+
+        for (uint32_t j = 0; j < i && first == i; j++)
+            if (strcmp(words_of(accel_setting_row_get(j)), words) == 0)
+                first = j;
+        if (first != i || words[0] == '\0')
+            continue;
+        fprintf(out, "    %s", accel_setting_row_get(i)->name);
+        for (uint32_t j = i + 1; j < accel_setting_row_count(); j++)
+            if (strcmp(words_of(accel_setting_row_get(j)), words) == 0)
+                fprintf(out, " | \\\n        %s", accel_setting_row_get(j)->name);
+        fprintf(out, ") %s%s%s ;;\n", before, words, after);
+    }
+}
+
+/* ---- bash ---- */
+
+static void bash_helpers(FILE *out)
+{
+    fputs("_accelctl_files() { compgen -f -- \"$word\"; }\n"
+          "_accelctl_names() { compgen -W \"$(\"${COMP_WORDS[0]}\" profile list --names \"$@\" 2>/dev/null)\" -- "
+          "\"$word\"; }\n"
+          "_accelctl_models() { _accelctl_names models; _accelctl_files; }\n"
+          "# Profiles may be joined with +.\n"
+          "_accelctl_profiles()\n{\n    local before=${word%\"${word##*+}\"} word=${word##*+} name\n"
+          "    for name in $(_accelctl_names); do echo \"$before$name\"; done\n}\n"
+          "_accelctl_settings()\n{\n    compgen -S \"$1\" -W '",
+          out);
+    put_names(out, 0);
+    fputs("' -- \"$word\"\n}\n_accelctl_facts()\n{\n    compgen -S \"$1\" -W '", out);
+    put_names(out, 1);
+    fputs("' -- \"$word\"\n}\n# The words that the setting $1 may be.\n_accelctl_values()\n{\n    case $1 in\n", out);
+    put_values(out, "compgen -W '", "' -- \"$word\"");
+    fputs("    esac\n}\n", out);
+}
+
+static void bash_options(FILE *out, const struct verb *verb)
+{
+    fprintf(out, "    %s) options='", verb->name);
+    for (uint32_t i = 0; i < verb->option_count; i++) {
+        if (verb->options[i].letter != 0)
+            fprintf(out, "-%c ", verb->options[i].letter);
+        fprintf(out, "--%s ", verb->options[i].name);
+    }
+    fputs("-h --help'", out);
+    if (strcmp(verb->arguments, "MODEL") == 0)
+        fputs(" arguments=_accelctl_models", out);
+    fputs(" ;;\n", out);
+}
+
+/* Options whose value is what `offer` offers, as the pattern of a case. */
+static void bash_values(FILE *out, const struct offer *offer)
+{
+    uint32_t count = 0;
+
+    for (uint32_t v = 0; verbs[v] != NULL; v++)
+        for (uint32_t i = 0; i < verbs[v]->option_count; i++) {
+            const struct option_row *row = &verbs[v]->options[i];
+
+            if (row->argument == NULL || find_offer(row) != offer || seen_before(v, row->name))
+                continue;
+            fprintf(out, "%s--%s", count++ == 0 ? "    " : " | ", row->name);
+            if (row->letter != 0)
+                fprintf(out, " | -%c", row->letter);
+        }
+    if (count > 0 && offer != NULL)
+        fprintf(out, ") mapfile -t COMPREPLY < <(%s); return ;;\n", offer->bash);
+    else if (count > 0)
+        fputs(") return ;;\n", out);
+}
+
+static void bash_actions(FILE *out, const struct verb *verb)
+{
+    static const char *const offered[] = {"_accelctl_files", "_accelctl_profiles", "_accelctl_settings ''",
+                                          "_accelctl_facts ''", ":"};
+
+    if (verb->action_count == 0)
+        return;
+    fprintf(out, "    %s)\n        arguments=:\n        case ${COMP_WORDS[2]} in\n", verb->name);
+    for (uint32_t i = 0; i < verb->action_count; i++)
+        fprintf(out, "        %s) arguments=\"%s\" ;;\n", verb->actions[i].name, offered[verb->actions[i].completes]);
+    fputs("        esac\n        [ \"$COMP_CWORD\" != 2 ] || arguments=\"compgen -W '", out);
+    for (uint32_t i = 0; i < verb->action_count; i++)
+        fprintf(out, "%s%s", i == 0 ? "" : " ", verb->actions[i].name);
+    fputs("' -- \\$word\" ;;\n", out);
+}
+
+static void bash_verbs(FILE *out, const char *before, const char *after)
+{
+    fputs(before, out);
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        fprintf(out, "%s ", verbs[i]->name);
+    fputs(after, out);
+}
+
+void write_bash(FILE *out)
+{
+    fputs("# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the command.\n", out);
+    bash_helpers(out);
+    fputs("_accelctl()\n{\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= "
+          "arguments=_accelctl_files\n"
+          "    COMPREPLY=()\n",
+          out);
+    bash_verbs(out, "    if [ \"$COMP_CWORD\" = 1 ]; then\n        mapfile -t COMPREPLY < <(compgen -W '",
+               "help --help --version' -- \"$word\")\n        return\n    fi\n");
+    fputs("    # bash takes KEY=VALUE for three words.\n"
+          "    if [ \"$before\" = = ]; then\n"
+          "        mapfile -t COMPREPLY < <(_accelctl_values \"${COMP_WORDS[COMP_CWORD-2]}\")\n        return\n"
+          "    elif [ \"$word\" = = ]; then\n        word=\n"
+          "        mapfile -t COMPREPLY < <(_accelctl_values \"$before\")\n        return\n    fi\n"
+          "    case $before in\n    --set | -s | --fact) compopt -o nospace 2>/dev/null ;;\n    esac\n"
+          "    case $before in\n",
+          out);
+    for (uint32_t i = 0; i < sizeof offers / sizeof *offers; i++)
+        bash_values(out, &offers[i]);
+    bash_values(out, NULL);
+    fputs("    esac\n    case ${COMP_WORDS[1]} in\n", out);
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        bash_options(out, verbs[i]);
+    bash_verbs(out, "    help) arguments=\"compgen -W '", "' -- \\$word\" ;;\n    esac\n");
+    fputs("    case ${COMP_WORDS[1]} in\n", out);
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        bash_actions(out, verbs[i]);
+    fputs("    esac\n    case $word in\n    -*) mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\") ;;\n"
+          "    *) mapfile -t COMPREPLY < <(eval \"$arguments\") ;;\n    esac\n}\n"
+          "complete -o filenames -F _accelctl accelctl\n",
+          out);
+}
+
+/* ---- zsh ---- */
+
+/* Text inside of single quotes, where brackets and colons mean something to _arguments. */
+static void zsh_put(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else if (strchr("[]:\\", *text) != NULL)
+            fprintf(out, "\\%c", *text);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void zsh_helpers(FILE *out)
+{
+    fputs("_accelctl_names()\n{\n    local -a names\n    compset -P '*+'\n"
+          "    names=(${(f)\"$(_call_program names accelctl profile list --names $1)\"})\n    compadd -a names\n}\n"
+          "_accelctl_models()\n{\n    _accelctl_names models\n    _files\n}\n"
+          "_accelctl_settings()\n{\n    compadd \"$@\" -- ",
+          out);
+    put_names(out, 0);
+    fputs("\n}\n_accelctl_facts()\n{\n    compadd \"$@\" -- ", out);
+    put_names(out, 1);
+    fputs("\n}\n_accelctl_values()\n{\n    local key=${PREFIX%%=*}\n    if ! compset -P '*='; then\n"
+          "        _accelctl_settings -S =\n        return\n    fi\n    case $key in\n",
+          out);
+    put_values(out, "compadd -- ", "");
+    fputs("    esac\n}\n", out);
+}
+
+static void zsh_option(FILE *out, const struct option_row *row)
+{
+    const struct offer *offer = row->argument == NULL ? NULL : find_offer(row);
+
+    for (uint32_t way = 0; way < 2; way++) {
+        if (way == 0 && row->letter == 0)
+            continue;
+        fprintf(out, "            '%s", row->type == OPTION_LIST ? "*" : "");
+        if (way == 0)
+            fprintf(out, "-%c", row->letter);
+        else
+            fprintf(out, "--%s%s", row->name, row->argument == NULL ? "" : "=");
+        fputc('[', out);
+        zsh_put(out, row->help);
+        fputc(']', out);
+        if (row->argument != NULL)
+            fprintf(out, ":%s:%s", row->argument, offer == NULL ? " " : offer->zsh);
+        fputs("' \\\n", out);
+    }
+}
+
+/* What stands after a verb: an action and its arguments, a model or files. */
+static void zsh_arguments(FILE *out, const struct verb *verb)
+{
+    static const char *const offered[] = {"_files", "_accelctl_names", "_accelctl_settings", "_accelctl_facts",
+                                          "_message argument"};
+
+    if (verb->action_count == 0) {
+        if (strcmp(verb->arguments, "MODEL") == 0)
+            fputs(" \\\n            '1:model:_accelctl_models'", out);
+        else if (verb->arguments[0] != '\0')
+            fputs(" \\\n            '*:file:_files'", out);
+        fputs(" ;;\n", out);
+        return;
+    }
+    fputs(" \\\n            '1:action:((", out);
+    for (uint32_t i = 0; i < verb->action_count; i++) {
+        fprintf(out, "%s%s\\:\"", i == 0 ? "" : " ", verb->actions[i].name);
+        zsh_put(out, verb->actions[i].summary);
+        fputc('"', out);
+    }
+    fputs("))' \\\n            '*:argument:->argument'\n        [[ $state = argument ]] && case $words[2] in\n", out);
+    for (uint32_t i = 0; i < verb->action_count; i++)
+        fprintf(out, "        %s) %s ;;\n", verb->actions[i].name, offered[verb->actions[i].completes]);
+    fputs("        esac ;;\n", out);
+}
+
+void write_zsh(FILE *out)
+{
+    fputs("#compdef accelctl\n# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the "
+          "command.\n",
+          out);
+    zsh_helpers(out);
+    fputs("_accelctl()\n{\n    local state\n    local -a verbs=(\n", out);
+    for (uint32_t i = 0; verbs[i] != NULL; i++) {
+        fprintf(out, "        '%s:", verbs[i]->name);
+        zsh_put(out, verbs[i]->summary);
+        fputs("'\n", out);
+    }
+    fputs("        'help:the options of a verb'\n    )\n    if (( CURRENT == 2 )); then\n"
+          "        _describe verb verbs\n        return\n    fi\n    local verb=$words[2]\n"
+          "    shift words\n    (( CURRENT-- ))\n    case $verb in\n    help) _describe verb verbs ;;\n",
+          out);
+    for (uint32_t v = 0; verbs[v] != NULL; v++) {
+        fprintf(out, "    %s)\n        _arguments \\\n", verbs[v]->name);
+        for (uint32_t i = 0; i < verbs[v]->option_count; i++)
+            zsh_option(out, &verbs[v]->options[i]);
+        fputs("            '(-h --help)'{-h,--help}'[print the options]'", out);
+        zsh_arguments(out, verbs[v]);
+    }
+    fputs("    esac\n}\n_accelctl \"$@\"\n", out);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completions of the command for shells, from its tables of verbs, options and settings. */
+#ifndef ACCEL_DOC_COMPLETION_H
+#define ACCEL_DOC_COMPLETION_H
+
+#include <stdio.h>
+
+void write_bash(FILE *out);
+void write_zsh(FILE *out);
+
+#endif

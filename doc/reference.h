@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reference of profiles: the settings, the language, and the schema for editors. */
+#ifndef ACCEL_DOC_REFERENCE_H
+#define ACCEL_DOC_REFERENCE_H
+
+#include <accel/context.h>
+#include <stdio.h>
+
+/* What the pages are made from. */
+struct profiles {
+    const char *folder;
+    const struct accel_context *context; /* over that folder */
+};
+
+/* accel-settings(5): every setting, every fact, every variable of the environment. */
+void write_settings(FILE *out, const struct profiles *profiles);
+
+/* accel-profile(5): README.md of the folder of profiles, and where the files lie. */
+void write_language(FILE *out, const struct profiles *profiles);
+
+/* The JSON schema of profiles. */
+void write_schema(FILE *out, const struct profiles *profiles);
+
+#endif

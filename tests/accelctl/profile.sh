@@ -1,0 +1,252 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every action of `accelctl profile` as a user calls it, on the profiles that are installed and on broken ones.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+profiles=$src/profiles
+# No variable and no file of this place may have a say.
+for variable in $(env | sed -n 's/^\(ACCEL_[A-Z_]*\|WEB[A-Z0-9_]*\)=.*/\1/p' | grep -v '^ACCEL_TEST_'); do unset "$variable"; done
+HOME=$work XDG_CONFIG_HOME=$work
+export HOME XDG_CONFIG_HOME
+cd "$work" || exit 99
+
+# profile STATUS ARGUMENT...: accelctl profile on the profiles of the tree, or on $folder
+profile()
+{
+    wanted_status=$1
+    shift
+    try "$wanted_status" env -u ACCEL_TEST_SRCDIR -u ACCEL_TEST_BUILDDIR "$accelctl" profile "$@" --profiles "${folder-$profiles}"
+}
+
+# ---- list ----
+profile 0 list
+for name in base cpu cuda webgpu t4 2xt4 chrome safari edge-device; do
+    grep -qE "^  $name  " "$work/out" || fail "list has no $name"
+done
+for heading in base platforms devices clients; do
+    grep -qx "$heading" "$work/out" || fail "list has no heading $heading"
+done
+grep "$(printf '\033')" "$work/out" && fail "list prints colours into a file"
+awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "list: long lines"
+profile 0 list --json
+"$json" "$work/out" accelctl/profile-list/1 || fail "list --json"
+is "$(value profiles.0.layer)" base "the first layer"
+profile 0 list --names
+for file in "$profiles"/*.yaml "$profiles"/devices/*.yaml "$profiles"/clients/*.yaml "$profiles"/models/*.yaml; do
+    head -n 40 "$file" 2>/dev/null | grep -q '^accel-profile:' || continue
+    name=$(basename "$file" .yaml)
+    grep -qx -- "$name" "$work/out" || fail "list --names has no $name"
+done
+profile 0 list devices
+grep -q '^  cuda ' "$work/out" && fail "list devices lists a platform"
+profile 2 list devises
+one_error 'did you mean "devices"?'
+
+# ---- show ----
+profile 0 show cuda --fact model.kind=generation
+has "platform   cuda: "
+has "none of this platform is here"
+grep -qE '^  weights.type +q8 +cuda.yaml:[0-9]+: ' "$work/out" || { cat "$work/out"; fail "show cuda: weights.type"; }
+grep -qE 'and [0-9]+ more as they are built in' "$work/out" || fail "show counts what it leaves out"
+grep -q '^facts$' "$work/out" && fail "show lists facts without --all"
+awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "show: long lines"
+profile 0 show cuda --fact model.kind=generation --all
+grep -qE '^  model.kind +generation +command line --fact model.kind=generation' "$work/out" || fail "show --all: facts"
+grep -qE '^  log.level +warn +built in' "$work/out" || fail "show --all: what is built in"
+profile 0 show cuda+t4 --fact model.kind=generation --json
+"$json" "$work/out" accelctl/profile-show/1 || fail "show --json"
+is "$(value settings.weights.type.value)" q4 "what a T4 has for weights.type"
+is "$(value settings.weights.type.origin.kind)" profile "kind of its origin"
+is "$(basename "$(value settings.weights.type.origin.file)")" t4.yaml "file of its origin"
+is "$(value settings.weights.type.origin.losers.0.value)" q8 "what it overruled"
+is "$(value device_profile)" t4 "device of the view"
+is "$(value facts.device.memory.value)" 16000000000 "memory of a T4"
+joined=$(value settings)
+profile 0 show cuda t4 --fact model.kind=generation --json
+is "$(value settings)" "$joined" "settings of cuda t4"
+profile 0 show cuda devices/t4 --fact model.kind=generation --json
+is "$(value settings)" "$joined" "settings of cuda devices/t4"
+profile 0 show cuda+t4 --set weights.type=f16 --overruled
+grep -qE '^  weights.type +f16 +command line --set weights.type=f16$' "$work/out" || fail "show --set"
+grep -qE '^ +over auto \(built in\)' "$work/out" || fail "show --overruled"
+profile 0 show webgpu+safari
+grep -qE '^client     safari: ' "$work/out" || fail "show names the client"
+grep -qE '^  kernels.matmul.workgroup +4x4 +safari.yaml:[0-9]+: ' "$work/out" || fail "show of a client"
+profile 0 show cpu
+grep -qE '^device     cpu:cpu0: ' "$work/out" || fail "show names the device that is here"
+profile 0 show
+grep -qE '^platform   cpu: ' "$work/out" || fail "show without a name is about the best device of this machine"
+if [ -f "$profiles/models/llama-2-7b.yaml" ]; then
+    profile 0 show cuda --model llama-2-7b --json
+    is "$(value facts.model.layers.value)" 32 "layers of llama-2-7b"
+    is "$(value settings.weights.type.value)" q8 "its weights on cuda"
+    joined=$(value settings)
+    profile 0 show cuda+llama-2-7b --json
+    is "$(value settings)" "$joined" "settings of cuda+llama-2-7b"
+    profile 3 show --model cuda
+    one_error "names no model"
+fi
+profile 3 show cdua
+one_error 'there is no profile "cdua"; did you mean "cuda"?'
+profile 2 show cuda rocm
+one_error "one holds at a time"
+profile 2 show t4
+one_error "does not say which platform"
+profile 2 show cuda --fact modl.kind=x
+one_error 'did you mean "model.kind"?'
+profile 2 show cuda --fact device.memory=8tok
+one_error "wants a whole number, with its unit (as 8GiB)"
+profile 0 show cuda --fact request.length=7000tok
+profile 2 show cuda --fact model.kind
+one_error "--fact wants NAME=VALUE"
+profile 2 show cuda --set bach=3tok
+one_error 'did you mean "batch"?'
+profile 2 show cuda --set batch=3
+one_error "lacks its unit"
+profile 2 show --strict
+one_error "--strict is no option of it"
+
+# ---- diff ----
+profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation
+grep -qE '^ +cuda\+t4 +cuda\+a100$' "$work/out" || fail "diff has no heading"
+grep -qE '^weights.type +q4 +q8$' "$work/out" || fail "diff: weights.type"
+grep -qE '^    cuda\+a100 +a100.yaml:[0-9]+: ' "$work/out" || fail "diff: places"
+grep -qE '^[0-9]+ settings are the same$' "$work/out" || fail "diff does not count what is the same"
+grep -q '^attention.page' "$work/out" && fail "diff lists what is the same"
+profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation --json
+"$json" "$work/out" accelctl/profile-diff/1 || fail "diff --json"
+is "$(value settings.weights.type.a.value)-$(value settings.weights.type.b.value)" q4-q8 "both sides of diff --json"
+profile 0 diff cuda cuda
+has "nothing differs: all"
+profile 2 diff cuda
+one_error "diff wants arguments: NAME NAME"
+profile 3 diff cuda roccm
+one_error 'did you mean "rocm"?'
+
+# ---- lint ----
+profile 0 lint --strict
+grep -qE '^[0-9]+ files, 0 errors, 0 warnings$' "$work/out" || { cat "$work/out"; fail "the profiles are not without a fault"; }
+cp -r "$profiles" "$work/copy"
+chmod -R u+w "$work/copy"
+folder=$work/copy
+cat >"$work/copy/broken.yaml" <<'END'
+accel-profile: 1
+about: a platform with a mistake
+defaults:
+  kv.typ.k: f16
+END
+profile 3 lint
+grep -qF 'copy/broken.yaml:4:3: error: setting "kv.typ.k" is unknown; did you mean "kv.type.k"?' "$work/out" || { cat "$work/out"; fail "lint: a misspelt key"; }
+grep -qE ' 1 error,' "$work/out" || fail "lint counts errors"
+profile 3 lint --json
+"$json" "$work/out" accelctl/profile-lint/1 || fail "lint --json"
+is "$(value errors)" 1 "errors of lint --json"
+is "$(value findings.0.level)" error "level of a finding"
+profile 0 list
+grep -qE '^  broken +broken.yaml:4:3: setting' "$work/out" || { cat "$work/out"; fail "list does not say what is broken"; }
+profile 3 show broken
+one_error 'did you mean "kv.type.k"?'
+profile 0 show cuda
+printf 'accel-profile: 1\ndefaults: {batch: 128}\n' >"$work/mine.yaml"
+profile 3 lint mine.yaml
+grep -qE 'mine.yaml:2:[0-9]+: error: batch: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }
+printf 'accel-profile: 1\ndefaults: {batch: {value: 128tok, because: small memory}}\n' >"$work/mine.yaml"
+profile 0 lint mine.yaml
+has "1 file, 0 errors, 0 warnings"
+profile 0 lint cuda devices/t4
+has "2 files, 0 errors"
+profile 3 lint nothing.yaml
+rm "$work/copy/broken.yaml"
+printf 'accel-profile: 2\n' >"$work/copy/base.yaml"
+profile 0 list
+grep -qE '^  base +base.yaml:1:[0-9]+: ' "$work/out" || { cat "$work/out"; fail "list does not say that base is broken"; }
+profile 3 show cuda
+folder=$work/nowhere
+profile 3 list
+one_error "--profiles $work/nowhere"
+folder=$profiles
+
+# ---- env ----
+profile 0 env
+grep -qE '^ *[0-9]+ of [0-9]+ variables are not set' "$work/out" || fail "env with nothing set"
+ACCEL_BATCH=12tok WEBGPU_DEFAULT_TO_4BIT=1 ACCEL_KV_TYP_K=f16 ACCEL_CPU_ISA=avx2
+export ACCEL_BATCH WEBGPU_DEFAULT_TO_4BIT ACCEL_KV_TYP_K ACCEL_CPU_ISA
+profile 0 env
+grep -qE '^  ACCEL_BATCH=12tok +batch = 12tok$' "$work/out" || fail "env: a setting"
+grep -qE '^  WEBGPU_DEFAULT_TO_4BIT=1 +weights.type = q4$' "$work/out" || fail "env: a name of the documents"
+grep -qE '^  ACCEL_KV_TYP_K=f16 +.*did you mean ACCEL_KV_TYPE_K\?$' "$work/out" || fail "env: a misspelt one"
+grep -qE '^  ACCEL_CPU_ISA=avx2 +an option of a driver$' "$work/out" || fail "env: an option"
+ACCEL_WEIGHTS_TYPE=q8
+export ACCEL_WEIGHTS_TYPE
+WEBGPU_KV_CACHE_PRUNING=1 WEBGPU_FLASH_ATTENTION_BLOCK_SIZE=64 ACCEL_CONTEXT=12
+export WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_CONTEXT
+profile 0 env
+grep -qE '^  WEBGPU_KV_CACHE_PRUNING=1 +kv.prune = usage, kv.full = prune$' "$work/out" || fail "env: a variable of two settings"
+grep -qE '^  WEBGPU_FLASH_ATTENTION_BLOCK_SIZE=64 +attention.block = 64tok$' "$work/out" || fail "env: a unit of the table"
+grep -qE '^  ACCEL_CONTEXT=12 +context: "12" lacks its unit' "$work/out" || fail "env: a value that cannot be"
+unset WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_CONTEXT
+profile 0 env WEBGPU_DEFAULT_TO_4BIT
+has "weights.type = q4, overruled by ACCEL_WEIGHTS_TYPE"
+unset ACCEL_BATCH WEBGPU_DEFAULT_TO_4BIT ACCEL_KV_TYP_K ACCEL_CPU_ISA ACCEL_WEIGHTS_TYPE
+profile 0 env --json
+"$json" "$work/out" accelctl/profile-env/1 || fail "env --json"
+is "$(grep -c '"kind": "document"' "$work/out")" 40 "names of the documents"
+profile 0 env --all
+has "names of the documents"
+profile 2 env ACCEL_BACH
+one_error "did you mean ACCEL_BATCH?"
+
+# ---- settings, facts ----
+profile 0 settings
+cp "$work/out" "$work/settings"
+rows=$(grep -c '^ACCEL_KEY(' "$src/core/profile/keys.def")
+profile 0 settings --names
+is "$(wc -l <"$work/out" | tr -d ' ')" "$rows" "number of settings"
+while read -r name; do
+    grep -qE "^$name +" "$work/settings" || fail "settings does not tell $name"
+done <"$work/out"
+profile 0 settings --json
+"$json" "$work/out" accelctl/profile-settings/1 || fail "settings --json"
+is "$(value settings.#)" "$rows" "settings of --json"
+profile 0 settings kv.type
+is "$(grep -c '^kv' "$work/out")" 2 "settings below kv.type"
+grep -qE '^ +auto, f32, f16, q8 or q4; default auto$' "$work/out" || fail "settings: values"
+profile 2 settings kv.typ
+one_error 'did you mean "kv.type.k"?'
+profile 0 facts --names
+is "$(wc -l <"$work/out" | tr -d ' ')" "$(grep -c '^ACCEL_PROFILE_FACT(' "$src/core/profile/facts.def")" "number of facts"
+profile 0 facts device.memory
+grep -qE '^device.memory +.*\(bytes\)$' "$work/out" || fail "facts: device.memory"
+profile 0 facts --json
+"$json" "$work/out" accelctl/profile-facts/1 || fail "facts --json"
+profile 2 facts device.mem0ry
+one_error 'did you mean "device.memory"?'
+
+# ---- the verb ----
+profile 2 lst
+one_error "did you mean 'list'?"
+try 2 "$accelctl" profile
+one_error "wants an argument: ACTION"
+profile 2 schema more
+one_error "one argument too many"
+for action in list show diff lint env settings facts schema; do
+    try 0 "$accelctl" profile --help
+    grep -qE "^  $action( |$)" "$work/out" || fail "--help does not tell $action"
+done
+for call in list "show cuda" "diff cuda rocm" lint env settings facts schema; do
+    # shellcheck disable=SC2086 # actions have arguments
+    try 1 sh -c "exec \"\$@\" >/dev/full" sh "$accelctl" profile $call --profiles "$profiles"
+    one_error "cannot write"
+done
+
+# ---- schema ----
+profile 0 schema
+cp "$work/out" "$work/schema.json"
+"$json" "$work/schema.json" - '$schema' | grep -q 2020-12 || fail "schema names no draft"
+if python3 -c 'import jsonschema, yaml' 2>/dev/null; then
+    python3 "$src/tests/accelctl/schema.py" "$work/schema.json" "$profiles" >"$work/out" 2>&1 || { cat "$work/out"; fail "schema"; }
+    checks=$((checks + $(sed -n 's/^\([0-9]*\) documents$/\1/p' "$work/out")))
+else
+    echo "skipped: Python's jsonschema and yaml are not here to check documents against the schema"
+fi
+finish
