@@ -396,6 +396,72 @@ static void configurations(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
+/* What a configuration says that is not so in the file, or counts otherwise. */
+static void readings_of_families(void **state)
+{
+    char path[4096];
+    struct accel_model_description *d = describe(NULL, shared_path(path, "roberta-base"));
+
+    (void)state;
+    check_fact(d, "text.positions", "66");
+    check_fact(d, "model.context", "64");
+    accel_model_description_free(d);
+    d = describe(NULL, shared_path(path, "opt-base"));
+    check_fact(d, "language.positions", "98");
+    check_fact(d, "model.context", "96");
+    accel_model_description_free(d);
+    d = describe(NULL, shared_path(path, "wav2vec2-base"));
+    check_fact(d, "audio.vocabulary", "30");
+    accel_model_description_free(d);
+    d = describe(NULL, shared_path(path, "gpt2-base"));
+    for (uint32_t i = 0; i < accel_model_description_sketch(d)->weight_count; i++) {
+        const struct accel_sketch_weight *weight = &accel_model_description_sketch(d)->weights[i];
+
+        if (strstr(weight->name, "h.0.mlp.c_fc.weight") != NULL) {
+            assert_int_equal(weight->rows, 288);
+            assert_int_equal(weight->columns, 72);
+        }
+    }
+    accel_model_description_free(d);
+}
+
+/* Two descriptors of one shape: the length of the context decides, and a third length excludes neither. */
+static void check_twins(struct accel_context *context, const char *folder, const char *descriptor)
+{
+    static const struct {
+        const char *config;
+        const char *name;
+        const char *length;
+    } cases[] = {{"{\"model_type\": \"llama\", \"max_position_embeddings\": 64}", "small", "64"},
+                 {"{\"model_type\": \"llama\", \"max_position_embeddings\": 99}", "wide", "99"},
+                 {"{\"model_type\": \"llama\", \"max_position_embeddings\": 77}", "small", "77"},
+                 {"{\"model_type\": \"gpt2\", \"max_position_embeddings\": 64}", NULL, "64"}};
+    char twin[1024], path[256];
+    char *length;
+
+    snprintf(twin, sizeof twin, "%s", descriptor);
+    length = strstr(twin, "64tok");
+    assert_non_null(length);
+    memcpy(length, "99tok", 5);
+    snprintf(path, sizeof path, "%s/models/wide.yaml", folder);
+    write_bytes(path, twin, strlen(twin));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct accel_model_description *d;
+
+        snprintf(path, sizeof path, "%s/config.json", folder);
+        write_bytes(path, cases[i].config, strlen(cases[i].config));
+        d = describe(context, folder);
+        check_fact(d, "model.context", cases[i].length);
+        if (cases[i].name != NULL)
+            check_fact(d, "model.name", cases[i].name);
+        else
+            assert_null(accel_model_description_fact(d, "model.name"));
+        accel_model_description_free(d);
+    }
+    snprintf(path, sizeof path, "%s/models/wide.yaml", folder);
+    assert_int_equal(remove(path), 0);
+}
+
 /* A file whose configuration leaves out what its class has as defaults, as checkpoints of several components do: the
  * descriptor tells heads, and without one the rows of keys and values give the same bytes. */
 static void sparse_configuration(void **state)
@@ -445,6 +511,7 @@ static void sparse_configuration(void **state)
     check_fact(d, "model.head_size", "2");
     check_fact(d, "model.context", "64");
     accel_model_description_free(d);
+    check_twins(context, folder, descriptor);
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
     assert_int_equal(remove(path), 0);
     snprintf(path, sizeof path, "%s/models", folder);
@@ -461,9 +528,11 @@ static void sparse_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recipes_are_right),   cmocka_unit_test(recipes_of_clones),    cmocka_unit_test(every_family),
-        cmocka_unit_test(fits_its_descriptor), cmocka_unit_test(fits_no_other),        cmocka_unit_test(damaged_files),
-        cmocka_unit_test(configurations),      cmocka_unit_test(sparse_configuration),
+        cmocka_unit_test(recipes_are_right),    cmocka_unit_test(recipes_of_clones),
+        cmocka_unit_test(every_family),         cmocka_unit_test(fits_its_descriptor),
+        cmocka_unit_test(fits_no_other),        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(configurations),       cmocka_unit_test(sparse_configuration),
+        cmocka_unit_test(readings_of_families),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

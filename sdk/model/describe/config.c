@@ -298,13 +298,17 @@ static int32_t take_joint(struct accel_model_description *d, const struct reader
 
 static int32_t take_model(struct accel_model_description *d, const struct reader *reader, const json_t *root)
 {
-    const json_t *texts = json_object_get(root, "text_config");
+    const json_t *texts = json_object_get(root, "text_config"), *padding = json_object_get(root, "pad_token_id");
     int32_t code = ACCEL_OK;
 
     if (d->family->texts == d->family->main && json_is_object(texts))
         code = take_numbers(reader, texts, ROWS(model_numbers), &d->traits);
     if (code == ACCEL_OK)
         code = take_numbers(reader, root, ROWS(model_numbers), &d->traits);
+    /* Its positions begin behind the id of padding. */
+    if (strcmp(d->family->name, "roberta") == 0 && json_is_integer(padding) && json_integer_value(padding) >= 0 &&
+        (uint64_t)json_integer_value(padding) + 1 < d->traits.context)
+        d->traits.context -= (uint64_t)json_integer_value(padding) + 1;
     if (json_is_object(json_object_get(root, "id2label")))
         d->traits.classes = json_object_size(json_object_get(root, "id2label"));
     return code;

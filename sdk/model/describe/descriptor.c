@@ -150,8 +150,9 @@ static void weigh(struct candidate *candidate)
         return;
     describe_complete(d);
     fits = d->shapes[d->traits.main].layers == candidate->file->shapes[d->traits.main].layers &&
-           agrees(candidate->file->traits.classes, d->traits.classes, &score) &&
-           agrees(candidate->file->traits.context, d->traits.context, &score);
+           agrees(candidate->file->traits.classes, d->traits.classes, &score);
+    /* Models of one shape differ in this one; it decides between them and excludes none. */
+    agrees(candidate->file->traits.context, d->traits.context, &score);
     for (uint32_t part = 0; part < PARTS && fits; part++) {
         const struct shape *a = &candidate->file->shapes[part], *b = &d->shapes[part];
 

@@ -190,5 +190,8 @@ int32_t describe_file(struct accel_model_description *d, const struct accel_mode
         code = take_tensor(d, accel_model_file_tensor(file, i), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = count_stages(d, part, error);
+    /* Symbols of a head that is not there are none. */
+    if (d->traits.main == PART_AUDIO && d->traits.tied)
+        d->shapes[PART_AUDIO].vocabulary = 0;
     return code == ACCEL_OK ? name_type(d, file, error) : code;
 }
