@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <accel/plan.h>
 #include <accel/profile.h>
 #include <cmocka.h>
 
@@ -239,6 +240,60 @@ static void test_check(void **state)
     assert_int_equal(accel_profile_check(NULL, NULL), ACCEL_E_INVALID);
 }
 
+/* ---- contexts ---- */
+
+static int32_t plan_for(struct fixture *f, const char *platform)
+{
+    struct accel_plan_request request = {.size = sizeof(request), .platform = platform};
+    struct accel_plan *plan = NULL;
+    int32_t code;
+    accel_error_clear(&f->error);
+    code = accel_context_discover(f->context, &f->error);
+    if (code == ACCEL_OK)
+        code = accel_plan_create(f->context, &request, &plan, &f->error);
+    if (code == ACCEL_OK && strstr(accel_plan_setting_find(plan, "context")->place, "user/accel.yaml:2") == NULL)
+        fail_msg("context comes from %s", accel_plan_setting_find(plan, "context")->place);
+    accel_plan_free(plan);
+    return code;
+}
+
+/* A plan is made with the files of the site, or fails with what is wrong with them. */
+static void test_site(void **state)
+{
+    struct fixture *f = *state;
+    profile_folder_write(f->folder, "base.yaml", HEAD);
+    profile_folder_write(f->folder, "one.yaml", HEAD "defaults: {context: 1tok}\n");
+    profile_folder_write(f->folder, "user/accel.yaml", HEAD "defaults: {context: 2tok}\n");
+    if (plan_for(f, "one") != ACCEL_OK)
+        fail_msg("%s", f->error.text);
+    profile_folder_write(f->folder, "folder/accel.yaml", HEAD "defaults: {contxt: 2tok}\n");
+    assert_int_equal(plan_for(f, "one"), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(f->error.text, "folder/accel.yaml:2:12: setting \"contxt\" is unknown"));
+}
+
+/* What is to be done depends on who named the folder. */
+static void test_remedies(void **state)
+{
+    struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    struct fixture *f = *state;
+    char before[600] = "";
+    if (getenv("ACCEL_PROFILE_PATH"))
+        snprintf(before, sizeof(before), "%s", getenv("ACCEL_PROFILE_PATH"));
+    assert_int_equal(plan_for(f, "one"), ACCEL_E_NOT_FOUND);
+    assert_string_equal(f->error.remedy, "the folder that was named for profiles has to hold base.yaml");
+    accel_context_free(f->context, NULL);
+    f->context = NULL;
+    options.site_path = f->folder;
+    assert_int_equal(accel_context_create(&options, &f->context, NULL), ACCEL_OK);
+    setenv("ACCEL_PROFILE_PATH", f->folder, 1);
+    assert_int_equal(plan_for(f, "one"), ACCEL_E_NOT_FOUND);
+    if (*before)
+        setenv("ACCEL_PROFILE_PATH", before, 1);
+    else
+        unsetenv("ACCEL_PROFILE_PATH");
+    assert_non_null(strstr(f->error.remedy, "set ACCEL_PROFILE_PATH to the folder"));
+}
+
 /* The files that are installed have no errors and nothing that is hardly meant. */
 static void test_installed(void **state)
 {
@@ -265,6 +320,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lint, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_site, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_remedies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_installed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "core/profile/profile.h"
 #include "tests/unit/profile_folder.h"
@@ -418,6 +419,40 @@ static void test_site(void **state)
     assert_error(f, "user/accel.yaml:2:8: \"facts\" belongs into files of the folders devices and models");
 }
 
+/* ---- threads ---- */
+
+static void *resolve_often(void *data)
+{
+    const struct fixture *f = data;
+    for (int i = 0; i < 20; i++) {
+        struct accel_settings *settings;
+        if (accel_profile_resolve(f->profile, t4, 4, NULL, 0, &settings, NULL) != ACCEL_OK ||
+            strcmp(accel_settings_find(settings, "context")->value, "5") != 0)
+            return data;
+        accel_settings_free(settings);
+    }
+    return NULL;
+}
+
+/* Files are read when they are first needed, by whichever thread comes first. */
+static void test_threads(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t threads[4];
+    write_file(f, "one.yaml", HEAD "defaults: {context: 2tok, client: web}\n");
+    write_file(f, "clients/web.yaml", HEAD "defaults: {context: 3tok}\n");
+    write_file(f, "devices/t4.yaml", HEAD "match: device.name contains T4\ndefaults: {context: 4tok}\n");
+    write_file(f, "models/small.yaml", HEAD "defaults: {context: 5tok}\n");
+    assert_int_equal(accel_profile_create(f->folder, &f->profile, &f->error), ACCEL_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, resolve_often, f), 0);
+    for (size_t i = 0; i < 4; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +467,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trust, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_site, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
