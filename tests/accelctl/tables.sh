@@ -57,6 +57,11 @@ is "$(grep -c '^D' "$work/out")" 3 "tables of recommendations"
 try 0 "$accelctl" matrix --recommended --json
 is "$(count '"subject"' "$work/out")" 18 "recommendations"
 
+# of a recorded machine: devices that are not here fit or not, and nothing is said to run
+try 0 "$accelctl" matrix --table D1 --json --host "$src/tests/topologies/server-8-gpus.json"
+is "$(value cells.16.platform)$(value cells.16.host.verdict)" cudafits "a recorded device"
+is "$(value cells.17.host.verdict)" absent "a platform that the recorded machine has not"
+
 # a page: one document, balanced, no other file needed
 try 0 "$accelctl" matrix --format html --out "$work/matrix.html"
 page=$work/matrix.html

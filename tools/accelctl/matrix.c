@@ -105,7 +105,7 @@ static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
 
 /* Bytes suffice: whether this version can run it at all, and whether it did. */
 static void take_run(struct matrix_cell *cell, const struct accel_plan *plan,
-                     const struct accel_model_description *description, const char *needs)
+                     const struct accel_model_description *description, uint32_t is_recorded, const char *needs)
 {
     struct accel_error error = {0};
 
@@ -116,14 +116,15 @@ static void take_run(struct matrix_cell *cell, const struct accel_plan *plan,
         return;
     }
     snprintf(cell->text, sizeof cell->text, "%s", needs);
-    if (accel_model_description_runs(description, &error) == ACCEL_OK && accel_plan_runnable(plan, &error) == ACCEL_OK)
+    if (accel_model_description_runs(description, &error) == ACCEL_OK &&
+        (is_recorded || accel_plan_runnable(plan, &error) == ACCEL_OK))
         return;
     cell->verdict = HOST_REFUSED;
     snprintf(cell->text, sizeof cell->text, "%.400s; it would fit: %s", error.text, needs);
 }
 
 static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
-                      const struct accel_model_description *description)
+                      const struct accel_model_description *description, uint32_t is_recorded)
 {
     struct accel_plan_fit fit = {.size = sizeof fit};
     struct accel_error error = {0};
@@ -147,7 +148,7 @@ static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
              fit.budget_origin);
     snprintf(needs + strlen(needs), sizeof needs - strlen(needs), " of %s (estimated)", bytes_text(fit.budget, bytes));
     if (fit.fits) {
-        take_run(cell, plan, description, needs);
+        take_run(cell, plan, description, is_recorded, needs);
         return;
     }
     cell->verdict = HOST_SHORT;
@@ -165,8 +166,9 @@ static int32_t describe(struct accel_context *context, const char *model, struct
     return accel_model_describe(context, model, description, error);
 }
 
-static void judge(struct accel_context *context, struct matrix_cell *cell, struct accel_model_description **description)
+static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct accel_model_description **description)
 {
+    struct accel_context *context = matrix->context;
     const char *model = cell->document != NULL ? cell->document->model : cell->row->model;
     struct accel_given given[SETTINGS_MOST];
     struct accel_plan_request request = {.size = sizeof request, .platform = cell->platform, .given = given};
@@ -187,7 +189,7 @@ static void judge(struct accel_context *context, struct matrix_cell *cell, struc
     if (code == ACCEL_OK)
         code = accel_plan_sketch(plan, accel_model_description_sketch(*description), &error);
     if (code == ACCEL_OK)
-        take_plan(cell, plan, *description);
+        take_plan(cell, plan, *description, matrix->is_recorded);
     else
         take_error(cell, &error, has_device(context, cell->platform));
     accel_plan_free(plan);
@@ -243,7 +245,7 @@ int matrix_make(struct matrix *matrix, const char *table)
         matrix->cells[matrix->count++] = (struct matrix_cell){.row = row, .document = cell, .platform = cell->platform};
     }
     for (uint32_t i = 0; i < matrix->count; i++)
-        judge(matrix->context, &matrix->cells[i], &description);
+        judge(matrix, &matrix->cells[i], &description);
     accel_model_description_free(description);
     return 1;
 }

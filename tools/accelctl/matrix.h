@@ -41,6 +41,7 @@ struct matrix {
     const struct accel_tables *tables;
     struct matrix_cell *cells;
     uint32_t count;
+    uint32_t is_recorded; /* 1: the context replays a machine, on which nothing can run now */
 };
 
 /* Fills the matrix for the table called `table`, or for all where it is NULL. False without memory. */

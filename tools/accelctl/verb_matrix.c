@@ -87,7 +87,7 @@ static int print_cells(const struct matrix_options *chosen, enum format format, 
                        const struct accel_tables *tables)
 {
     static int (*const writers[])(FILE *, void *) = {write_text, write_json, write_html};
-    struct matrix matrix = {.context = context, .tables = tables};
+    struct matrix matrix = {.context = context, .tables = tables, .is_recorded = chosen->common.host != NULL};
     int code;
 
     if (!matrix_make(&matrix, chosen->table))
