@@ -25,6 +25,8 @@ has "--fit"
 try 0 "$accelctl" plan "$model" --set batch=32tok --explain batch
 is "$(head -n 1 "$work/out")" "batch = 32 tok" "what is explained"
 has "from     command line --set batch=32tok"
+has "is       "
+has "variable ACCEL_BATCH"
 has "over     256 tok"
 has "base.yaml:"
 has "built in"
@@ -65,6 +67,71 @@ budget="--set memory.budget=1200KiB"
     try 5 "$accelctl" plan "$f32" --max-context --set memory.budget=1MiB
     has "not even of one token"
 }
+
+# A model that is not here, on a platform that is not: by formula, and every fact says where it is known from.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
+is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
+has "by formula"
+has "platform   cuda, of which no device is here"
+grep -q "  device.memory  *16000000000  *t4.yaml:" "$work/out" || fail "device.memory has no place"
+try 3 "$accelctl" run llama-2-7b
+one_error "its weights are not here"
+try 3 "$accelctl" plan llama-2-7c
+one_error "llama-2-7c"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --json
+is "$(value verdict.exact)" false "a sketch"
+is "$(value platform)" cuda "the platform"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --explain weights.type --json
+is "$(value value)" q4 "4 bits on a T4"
+case $(value origin.file) in */devices/t4.yaml) ;; *) fail "weights.type is not of t4.yaml" ;; esac
+# A family that does not run can be planned.
+try 0 "$accelctl" plan bert-tiny
+has "by formula"
+has "bert: 2 layers"
+# A setting that a run does not carry out: planned by formula, and no run.
+try 0 "$accelctl" plan "$model" --set kernels.sparse=true
+has "by formula command line --set kernels.sparse=true"
+try 4 "$accelctl" run "$model" --set kernels.sparse=true
+one_error "kernels.sparse=true"
+# Types and layers.
+try 0 "$accelctl" plan llama-2-7b --set precision.adaptive=true --parts --layers
+grep -q "language  ffn.up .* q4_g128 .* 4\.1. b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
+grep -q "language  attention.q .* q8_g128" "$work/out" || fail "--parts: attention.q is not in 8 bits"
+grep -q "language  *0-31 .*weights .*state" "$work/out" || fail "--layers: no row of all layers"
+
+# What would make it fit: bytes of every step are those of a plan, and the settings together are what was said.
+short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=single"
+# shellcheck disable=SC2086
+{
+    try 5 "$accelctl" plan llama-2-7b $short
+    try 0 "$accelctl" plan llama-2-7b $short --fit
+    is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
+    settings=$(sed -n 's/^settings   //p' "$work/out")
+    [ -n "$settings" ] || fail "--fit names no settings"
+    try 0 "$accelctl" plan llama-2-7b $short $settings
+    try 0 "$accelctl" plan llama-2-7b $short --fit --json
+    "$json" "$work/out" accelctl/plan/2 || fail "--fit --json"
+    is "$(value verdict.fits)" true "the verdict"
+    [ "$(value steps.#)" -ge 2 ] || fail "--fit: too few steps"
+}
+try 5 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set memory.device=100MiB --set placement=single --fit
+for topic in oom slow accuracy; do
+    try 0 "$accelctl" plan "$model" --advise $topic
+    has "because   "
+done
+try 0 "$accelctl" plan "$model" --advise oom --json
+"$json" "$work/out" accelctl/advice/1 || fail "--advise --json"
+try 2 "$accelctl" plan "$model" --advise weather
+one_error 'no advice on "weather"'
+
+# A machine that was recorded.
+for host in server-8-gpus laptop-hybrid container-quota; do
+    file=$src/tests/topologies/$host.json
+    [ -f "$file" ] || fail "no $file"
+    "$accelctl" plan llama-2-7b --host "$file" --json >"$work/out" 2>"$work/err" </dev/null
+    case $? in 0 | 5) ;; *) cat "$work/err"; fail "--host $host" ;; esac
+    is "$(value verdict.exact)" false "a recorded machine"
+done
 
 # Calls of other programs are scripts that a shell reads, with a comment for every flag.
 for program in llama-server vllm; do

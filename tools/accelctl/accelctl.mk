@@ -6,6 +6,8 @@ accelctl_sources = \
 	%D%/common.h \
 	%D%/emit.c \
 	%D%/emit.h \
+	%D%/explain.c \
+	%D%/explain.h \
 	%D%/external.c \
 	%D%/external.h \
 	%D%/guard.c \

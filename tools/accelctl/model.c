@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/model.h"
 
+#include <accel/model/describe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,14 @@ static int make(const struct common *common, const struct wish *wish, struct ope
     return -1;
 }
 
+/* 1 where the model itself could run: then settings or the device are why it does not. */
+static uint32_t is_model_here(const struct opened *opened)
+{
+    const struct accel_model_description *model = accel_model_plan_description(opened->made);
+
+    return accel_model_description_is_file(model) && accel_model_description_runs(model, NULL) == ACCEL_OK;
+}
+
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
 {
     struct accel_error error = {0};
@@ -91,7 +100,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         return code;
     take_plan(opened);
     if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
-        return say_session_error(common->json, &error);
+        return is_model_here(opened) ? say_session_error(common->json, &error) : say_error(common->json, &error);
     return -1;
 }
 

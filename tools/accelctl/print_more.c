@@ -73,15 +73,27 @@ void print_model(const struct opened *opened)
 
 /* ---- facts ---- */
 
-void print_facts(const struct accel_plan *plan)
+/* Facts of the request, of the device and of the model as a whole; those of its components are many. */
+static uint32_t is_main(const char *key)
+{
+    static const char *const groups[] = {"platform", "device.", "driver.", "host.", "request.", "model."};
+
+    for (uint32_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strncmp(key, groups[i], strlen(groups[i])) == 0)
+            return 1;
+    return 0;
+}
+
+void print_facts(const struct accel_plan *plan, uint32_t all)
 {
     printf("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++) {
         const struct accel_given *fact = accel_plan_fact_get(plan, i);
         char copy[400];
 
-        print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), 42,
-                      short_places(fact->origin, copy, sizeof copy));
+        if (all || is_main(fact->key))
+            print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), 42,
+                          short_places(fact->origin, copy, sizeof copy));
     }
 }
 

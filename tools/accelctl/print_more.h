@@ -8,8 +8,8 @@
 #include <accel/model/describe.h>
 
 void print_model(const struct opened *opened);
-/* Every fact that rules were asked with, and where it is known from. */
-void print_facts(const struct accel_plan *plan);
+/* Facts that rules were asked with, and where each is known from; `all`: those of the model's components, too. */
+void print_facts(const struct accel_plan *plan, uint32_t all);
 /* One line of the types of all weights; each component and role with its type and the reason. */
 void print_types(const struct accel_plan *plan);
 void print_parts(const struct accel_plan *plan);

@@ -28,8 +28,7 @@ uint32_t count_fallbacks(const struct accel_plan *plan)
     return count;
 }
 
-/* Sizes are for people here; the document has the bytes. */
-static const char *value_text(const char *value, const char *unit, char text[64])
+const char *value_text(const char *value, const char *unit, char text[64])
 {
     if (strcmp(unit, "bytes") == 0)
         return bytes_text(strtoull(value, NULL, 10), text);
@@ -236,8 +235,8 @@ void print_plan(const struct opened *opened, const struct shown *shown)
     print_speed(plan);
     if (!exact)
         print_types(plan);
-    if (!exact || shown->all)
-        print_facts(plan);
+    if (accel_plan_device(plan) == NULL || shown->all)
+        print_facts(plan, shown->all);
     print_settings(plan, shown);
     if (shown->parts)
         print_parts(plan);
@@ -260,64 +259,4 @@ json_t *plan_json(const struct opened *opened, struct accel_error *error)
         document = json_loads(text, 0, NULL);
     accel_model_plan_json_free(text);
     return document;
-}
-
-/* ---- one setting ---- */
-
-static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
-{
-    const char *nearest = NULL;
-    uint32_t least = 4;
-    char text[200];
-
-    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
-        const char *name = accel_plan_setting_get(plan, i)->key;
-        uint32_t distance = word_distance(key, name);
-
-        if (distance < least) {
-            least = distance;
-            nearest = name;
-        }
-    }
-    snprintf(text, sizeof text, "--explain: there is no setting '%.60s'%s%s%s", key,
-             nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
-    return say(json, EXIT_USAGE, "usage", text, "accelctl plan --all lists the settings");
-}
-
-static int explain_json(const struct opened *opened, const char *key)
-{
-    struct accel_error error = {0};
-    json_t *document = plan_json(opened, &error);
-    json_t *setting;
-
-    if (document == NULL)
-        return say_error(1, &error);
-    setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
-    json_decref(document);
-    json_object_set_new(setting, "key", json_string(key));
-    return print_json(setting, "accelctl/explain/1");
-}
-
-int explain_setting(const struct opened *opened, const char *key, uint32_t json)
-{
-    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
-    char value[64];
-
-    if (s == NULL)
-        return refuse_key(plan, key, json);
-    if (json)
-        return explain_json(opened, key);
-    printf("%s = %s\n", s->key, value_text(s->value, s->unit, value));
-    printf("  from     %s\n", s->place);
-    if (s->because[0] != '\0')
-        print_wrapped((uint32_t)printf("  because  "), HEAD, s->because);
-    for (uint32_t i = 0; i < s->overruled_count; i++) {
-        const struct accel_plan_loser *loser = &s->overruled[i];
-
-        printf("  over     %-10s %s\n", value_text(loser->value, loser->unit, value), loser->place);
-        if (loser->because[0] != '\0')
-            print_wrapped((uint32_t)printf("%*s", HEAD + 11, ""), HEAD + 11, loser->because);
-    }
-    return EXIT_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan as text, the verdict first, and one setting of it explained. */
+/* A plan as text, the verdict first. */
 #ifndef ACCELCTL_PRINT_PLAN_H
 #define ACCELCTL_PRINT_PLAN_H
 
@@ -18,8 +18,8 @@ struct shown {
 void print_verdict(const struct opened *opened);
 void print_plan(const struct opened *opened, const struct shown *shown);
 
-/* Why a setting has its value: winner, place, reason, every loser. An unknown key is an error with a suggestion. */
-int explain_setting(const struct opened *opened, const char *key, uint32_t json);
+/* A value with its unit; sizes are for people here, the document has the bytes. */
+const char *value_text(const char *value, const char *unit, char text[64]);
 
 /* The plan as a document that the caller owns, without its schema; NULL after the error has been said. */
 json_t *plan_json(const struct opened *opened, struct accel_error *error);

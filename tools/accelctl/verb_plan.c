@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/accelctl/emit.h"
+#include "tools/accelctl/explain.h"
 #include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/print_steps.h"
 

@@ -117,6 +117,8 @@ static int32_t open_model(const char *path, struct plan_subject *subject, struct
         accel_error_remedy(&subject->reason, "name the model's file or folder");
         return ACCEL_OK;
     }
+    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
+        return ACCEL_OK;
     code = accel_model_open(path, NULL, &subject->model, &subject->reason);
     if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
         return ACCEL_OK;
