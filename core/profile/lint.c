@@ -243,7 +243,7 @@ static void tell(const struct lint *lint, const char *path, const struct accel_e
     snprintf(place, sizeof(place), "%.390s", path);
     if (strncmp(text, path, length) == 0 && text[length] == ':') {
         digits = strspn(text + length, ":0123456789");
-        snprintf(place, sizeof(place), "%.*s", (int)(length + digits - (digits > 1)), text);
+        snprintf(place, sizeof(place), "%.*s", (int)(length + digits - 1), text);
         text += length + digits;
         text += *text == ' ';
     }

@@ -156,6 +156,11 @@ has "1 file, 0 errors, 0 warnings"
 profile 0 lint cuda devices/t4
 has "2 files, 0 errors"
 profile 3 lint nothing.yaml
+grep -qE '^nothing.yaml: error: cannot open' "$work/out" || { cat "$work/out"; fail "lint of no file"; }
+printf 'accel-profile: 1\nrules: [{when: model.kind == generatoin, set: {batch: 12tok}, because: x}]\n' >"$work/mine.yaml"
+profile 0 lint mine.yaml
+grep -qE '^mine.yaml:2: warning: model.kind is never "generatoin"$' "$work/out" || { cat "$work/out"; fail "lint warns"; }
+profile 3 lint --strict mine.yaml
 rm "$work/copy/broken.yaml"
 printf 'accel-profile: 2\n' >"$work/copy/base.yaml"
 profile 0 list

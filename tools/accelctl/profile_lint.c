@@ -20,8 +20,6 @@ static void take_finding(void *data, uint32_t level, const char *place, const ch
 {
     struct report *report = data;
     uint32_t is_error = level == ACCEL_LOG_ERROR;
-    size_t length = strlen(place);
-    const char *rest = length > 0 && strncmp(text, place, length) == 0 ? strstr(text + length, ": ") : NULL;
 
     report->errors += is_error;
     report->warnings += !is_error;
@@ -30,14 +28,9 @@ static void take_finding(void *data, uint32_t level, const char *place, const ch
                                                           "place", place, "text", text));
         return;
     }
-    /* As compilers write it, so that editors find the place. The text of an error of a reader begins with its place,
-     * and the column behind it. */
-    if (rest == NULL)
-        printf("%s: ", place);
-    else
-        printf("%.*s: ", (int)(rest - text), text);
-    printf("%s%s:%s %s\n", paint(is_error ? PAINT_BAD : PAINT_HEADING), is_error ? "error" : "warning",
-           paint(PAINT_PLAIN), rest == NULL ? text : rest + 2);
+    /* As compilers write it, so that editors find the place. */
+    printf("%s: %s%s:%s %s\n", place, paint(is_error ? PAINT_BAD : PAINT_HEADING), is_error ? "error" : "warning",
+           paint(PAINT_PLAIN), text);
 }
 
 /* A name of the list stands for its file, where there is no file of that name. */

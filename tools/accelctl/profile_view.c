@@ -87,7 +87,7 @@ static const struct accel_profile_info *platform_of(const struct accel_context *
 static int choose_platform(const struct accel_context *context, uint32_t json, struct selection *selection)
 {
     const struct accel_profile_info *named = selection->device != NULL ? selection->device : selection->client;
-    char text[256];
+    char text[256], remedy[160];
 
     if (selection->platform != NULL || named == NULL)
         return -1;
@@ -96,7 +96,9 @@ static int choose_platform(const struct accel_context *context, uint32_t json, s
         return -1;
     snprintf(text, sizeof text, "%s \"%s\" does not say which platform it is used with", profile_layer(named->layer, 0),
              named->name);
-    return say(json, EXIT_USAGE, "usage", text, "join it with a platform of accelctl profile list, as webgpu+chrome");
+    snprintf(remedy, sizeof remedy, "join it with one that accelctl profile list platforms names: PLATFORM+%.64s",
+             named->name);
+    return say(json, EXIT_USAGE, "usage", text, remedy);
 }
 
 /* --model: a file or folder, which describes itself, or a name of the list. */
