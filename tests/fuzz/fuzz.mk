@@ -2,7 +2,8 @@
 # Fuzz targets. In make check each runs over its corpus (replay.c); tests/fuzz/run builds one with libFuzzer and searches.
 if ACCEL_TESTS
 fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
-	tests/fuzz/fuzz_profile tests/fuzz/fuzz_tables tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat
+	tests/fuzz/fuzz_profile tests/fuzz/fuzz_tables tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat \
+	tests/fuzz/fuzz_machine
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -16,6 +17,8 @@ tests_fuzz_fuzz_profile_SOURCES = %D%/fuzz_profile.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_profile_LDADD = libaccel-core.la
 tests_fuzz_fuzz_tables_SOURCES = %D%/fuzz_tables.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_tables_LDADD = libaccel-core.la
+tests_fuzz_fuzz_machine_SOURCES = %D%/fuzz_machine.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_machine_LDADD = libaccel-core.la
 tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
