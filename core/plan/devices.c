@@ -21,6 +21,7 @@ struct target {
     const struct accel_listed *device; /* NULL: a platform's that is not here */
     struct accel_plan_budget budget;
     uint64_t taken;
+    uint32_t members; /* devices that share each layer: 1, or tensor.parallel */
     bool used;
 };
 
@@ -59,7 +60,7 @@ static int32_t add_target(struct placer *p, const char *name, const struct accel
         return accel_error_set(p->s->error, ACCEL_E_LIMIT, "a plan lies on at most %u devices", TARGETS);
     if (out_index)
         *out_index = p->target_count;
-    p->targets[p->target_count] = (struct target){.name = name, .device = device, .budget = *budget};
+    p->targets[p->target_count] = (struct target){.name = name, .device = device, .budget = *budget, .members = 1};
     accel_plan_device_cap(p->s->plan, &p->targets[p->target_count].budget);
     p->target_count++;
     return name ? ACCEL_OK : accel_plan_no_memory(p->s->error);
@@ -221,11 +222,17 @@ static uint64_t bytes_of_item(const struct item *item)
     return accel_plan_add(item->weights, item->state);
 }
 
+static uint64_t overhead_of(const struct placer *p, const struct target *target)
+{
+    return accel_plan_multiply(p->overhead, target->members);
+}
+
 static uint64_t room_of(const struct placer *p, const struct target *target)
 {
+    uint64_t overhead = overhead_of(p, target);
     if (target->budget.bytes == 0)
         return UINT64_MAX;
-    return target->budget.bytes > p->overhead ? target->budget.bytes - p->overhead : 0;
+    return target->budget.bytes > overhead ? target->budget.bytes - overhead : 0;
 }
 
 /* Fills one device after the other; what no device has room for stays on the last. */
@@ -369,17 +376,59 @@ static int32_t offload(struct placer *p)
     return code;
 }
 
+static int32_t bad_split(const struct placer *p, const struct accel_profile_setting *setting, const char *why,
+                         uint32_t number)
+{
+    accel_error_set(p->s->error, ACCEL_E_INVALID, "%s: tensor.parallel=%s: %s %" PRIu32, setting->place, setting->value,
+                    why, number);
+    accel_error_remedy(p->s->error, "set tensor.parallel=1");
+    return ACCEL_E_INVALID;
+}
+
+/* Devices that share the heads of each layer count as one, with the memory of all: groups of neighbours. */
+static int32_t merge(struct placer *p, const struct accel_profile_setting *setting)
+{
+    uint32_t each = (uint32_t)setting->number, groups = p->target_count / each;
+    if (groups == 0)
+        return bad_split(p, setting, "devices of the kind that are there:", p->target_count);
+    if (p->main && p->main->heads % each != 0)
+        return bad_split(p, setting, "it does not divide the heads,", p->main->heads);
+    for (uint32_t g = 0; g < groups; g++) {
+        struct target one = p->targets[(size_t)g * each];
+        for (uint32_t i = 1; i < each; i++) {
+            const struct target *other = &p->targets[(size_t)g * each + i];
+            bool known = one.budget.bytes != 0 && other->budget.bytes != 0;
+            one.name = accel_plan_text(p->s->plan, "%s + %s", one.name, other->name);
+            one.budget.bytes = known ? accel_plan_add(one.budget.bytes, other->budget.bytes) : 0;
+            if (one.name == NULL)
+                return accel_plan_no_memory(p->s->error);
+        }
+        one.device = NULL;
+        one.members = each;
+        p->targets[g] = one;
+    }
+    p->target_count = groups;
+    return ACCEL_OK;
+}
+
 static int32_t spread(struct placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "placement");
+    const struct accel_profile_setting *shared = accel_plan_value(p->s->plan, "tensor.parallel");
+    bool single = strcmp(setting->value, "single") == 0;
+    bool by_hand = !single && strcmp(setting->value, "auto") != 0 && strcmp(setting->value, "balanced") != 0;
     uint32_t index;
     int32_t code = begin_targets(p);
-    if (code != ACCEL_OK || strcmp(setting->value, "single") == 0)
+    if (code != ACCEL_OK || (single && shared->number <= 1))
         return code;
-    if (strcmp(setting->value, "auto") != 0 && strcmp(setting->value, "balanced") != 0)
+    if (by_hand && shared->number > 1)
+        return bad_split(p, shared, "layers are placed by hand, devices each:", 1);
+    if (by_hand)
         return map(p, setting);
     code = add_siblings(p);
-    if (code != ACCEL_OK)
+    if (code == ACCEL_OK && shared->number > 1)
+        code = merge(p, shared);
+    if (code != ACCEL_OK || single)
         return code;
     if (strcmp(setting->value, "balanced") == 0) {
         balance(p);
@@ -426,7 +475,7 @@ static void sum_targets(struct placer *p)
 {
     uint64_t placed = 0;
     for (uint32_t i = 0; i < p->target_count; i++)
-        p->targets[i].taken = p->targets[i].used ? p->overhead : 0;
+        p->targets[i].taken = p->targets[i].used ? overhead_of(p, &p->targets[i]) : 0;
     for (uint32_t i = 0; i < p->item_count; i++) {
         struct target *target = &p->targets[p->items[i].target];
         target->taken = accel_plan_add(target->taken, bytes_of_item(&p->items[i]));
@@ -486,7 +535,7 @@ static int32_t judge(struct placer *p)
         if (target->budget.bytes && target->taken > target->budget.bytes && target->taken - target->budget.bytes > lack)
             lack = target->taken - target->budget.bytes;
         last = i;
-        used++;
+        used += target->members;
     }
     if (needed == UINT64_MAX)
         return accel_error_set(p->s->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");

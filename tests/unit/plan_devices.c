@@ -101,14 +101,15 @@ static void open_context(struct bench *b, uint64_t first, uint64_t second)
         fail_msg("%s", b->error.text);
 }
 
-static int32_t make(struct bench *b, const char *platform, const char *device, const char *placement,
-                    const char *offload)
+static int32_t make_shared(struct bench *b, const char *platform, const char *device, const char *placement,
+                           const char *offload, const char *parallel)
 {
     const struct accel_given given[] = {{"placement", placement, "the test"},
                                         {"offload.layers", offload, "the test"},
+                                        {"tensor.parallel", parallel, "the test"},
                                         {"context", "64tok", "the test"}};
     struct accel_plan_request request = {
-        .size = sizeof(request), .platform = platform, .device = device, .given = given, .given_count = 3};
+        .size = sizeof(request), .platform = platform, .device = device, .given = given, .given_count = 4};
     struct sketched s;
     int32_t code;
     accel_plan_free(b->plan);
@@ -120,6 +121,12 @@ static int32_t make(struct bench *b, const char *platform, const char *device, c
     code = accel_plan_sketch(b->plan, &s.sketch, &b->error);
     sketched_free(&s);
     return code;
+}
+
+static int32_t make(struct bench *b, const char *platform, const char *device, const char *placement,
+                    const char *offload)
+{
+    return make_shared(b, platform, device, placement, offload, "1");
 }
 
 /** A row that is wanted. */
@@ -317,6 +324,24 @@ static void test_described(void **state)
     assert_string_equal(accel_plan_device(b->plan)->name, "farm:b");
 }
 
+/* Two devices that share the heads of each layer count as one with the memory of both. */
+static void test_shared(void **state)
+{
+    static const struct row rows[] = {{ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:a + farm:b", TABLE, 0},
+                                      {0, 3, "farm:a + farm:b", 4 * LAYER, 4 * CACHE},
+                                      {ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:a + farm:b", TAIL, 0}};
+    struct bench *b = *state;
+    open_context(b, 4000000, 4000000);
+    assert_int_equal(make_shared(b, NULL, NULL, "single", "0", "2"), ACCEL_OK);
+    assert_rows(b, rows, 3);
+    assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
+    assert_int_equal(make_shared(b, NULL, NULL, "single", "0", "3"), ACCEL_E_INVALID);
+    assert_non_null(strstr(b->error.text, "tensor.parallel=3: devices of the kind that are there: 2"));
+    assert_int_equal(make_shared(b, NULL, NULL, "0-3=farm:a", "0", "2"), ACCEL_E_INVALID);
+    assert_int_equal(make_shared(b, "big", "pair", "balanced", "0", "2"), ACCEL_OK);
+    assert_string_equal(accel_plan_layer_get(b->plan, 1)->device, "big:0 + big:1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_offload, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_processors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_described, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shared, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("plan_devices", tests, NULL, NULL);
 }

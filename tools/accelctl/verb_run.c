@@ -371,7 +371,9 @@ const struct verb verb_run = {
         "accelctl plan --out FILE.json wrote: then the run follows that plan to the letter, or says what differs.\n"
         "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
-        "ends the text, and the numbers still come.",
+        "ends the text, and the numbers still come.\n"
+        "Memory and speed of each run go into $XDG_STATE_HOME/accel/history.jsonl (~/.local/state/accel), where later "
+        "plans find them; --no-cache keeps none.",
     .example = "accelctl run --greedy -q -n 50 --prompt \"Once upon a time\" model.gguf\n"
                "print the continuation alone, always with the likeliest token",
     .options = options,
