@@ -17,7 +17,7 @@ struct heading {
     const char *client;
     const char *model;
     const char *because;
-    struct accel_member settings;
+    const char *settings; /* "KEY=VALUE KEY=VALUE", checked */
 };
 
 /** One table while its cells are read. */
@@ -87,15 +87,34 @@ static int32_t read_heading(const struct accel_table_reader *reader, const struc
     heading->platform = accel_table_text(&m[H_PLATFORM]);
     heading->client = accel_table_text(&m[H_CLIENT]);
     heading->model = accel_table_text(&m[H_MODEL]);
-    heading->settings = m[H_SET];
     if (out_cells)
         *out_cells = m[H_CELLS].value;
-    return accel_table_source(reader, &m[H_BECAUSE], &heading->because);
+    code = accel_table_settings(reader, &m[H_SET], &heading->settings);
+    return code == ACCEL_OK ? accel_table_source(reader, &m[H_BECAUSE], &heading->because) : code;
 }
 
 static const char *either(const char *first, const char *second)
 {
     return *first ? first : second;
+}
+
+/* Most cells have those of their column alone, and share its text. */
+static int32_t join_settings(const struct accel_table_reader *reader, const char *row, const char *column,
+                             const char **out_text)
+{
+    size_t length = strlen(row);
+    char *text;
+    *out_text = either(row, column);
+    if (*row == 0 || *column == 0)
+        return ACCEL_OK;
+    text = accel_arena_alloc(&reader->tables->arena, length + strlen(column) + 2, 1);
+    *out_text = text;
+    if (text == NULL)
+        return accel_table_no_memory(reader);
+    memcpy(text, row, length);
+    text[length] = ' ';
+    memcpy(text + length + 1, column, strlen(column) + 1);
+    return ACCEL_OK;
 }
 
 static int32_t fill_cell(const struct accel_table_reader *reader, const struct sheet *sheet, const struct heading *row,
@@ -120,9 +139,7 @@ static int32_t fill_cell(const struct accel_table_reader *reader, const struct s
     cell->because = row->because;
     if (*cell->platform == 0)
         return accel_table_refuse(reader, node, "neither the row nor the column of this cell names a platform");
-    code = accel_table_settings(reader, &row->settings, "", &cell->settings);
-    if (code == ACCEL_OK)
-        code = accel_table_settings(reader, &column->settings, cell->settings, &cell->settings);
+    code = join_settings(reader, row->settings, column->settings, &cell->settings);
     return code == ACCEL_OK ? accel_table_place(reader, node, &cell->place) : code;
 }
 
@@ -235,7 +252,7 @@ static int32_t read_recommendation(const struct accel_table_reader *reader, cons
                                          .reason = accel_table_text(&m[REASON])};
     code = accel_table_source(reader, &m[BECAUSE], &row->because);
     if (code == ACCEL_OK)
-        code = accel_table_settings(reader, &m[SET], "", &row->settings);
+        code = accel_table_settings(reader, &m[SET], &row->settings);
     if (code == ACCEL_OK)
         code = accel_table_place(reader, node, &row->place);
     reader->tables->recommendation_count += code == ACCEL_OK;

@@ -75,9 +75,8 @@ int32_t accel_table_source(const struct accel_table_reader *reader, const struct
                            const char **out_text);
 /** Checks one "KEY: VALUE" of a mapping of settings. */
 int32_t accel_table_setting(const struct accel_table_reader *reader, const struct accel_yaml_node *key);
-/** A mapping of settings as "KEY=VALUE KEY=VALUE", each checked; empty where the member is absent. `before` is what
- *  stands there already. */
+/** A mapping of settings as "KEY=VALUE KEY=VALUE", each checked; empty where the member is absent. */
 int32_t accel_table_settings(const struct accel_table_reader *reader, const struct accel_member *member,
-                             const char *before, const char **out_text);
+                             const char **out_text);
 
 #endif

@@ -127,15 +127,14 @@ int32_t accel_table_setting(const struct accel_table_reader *reader, const struc
 }
 
 int32_t accel_table_settings(const struct accel_table_reader *reader, const struct accel_member *member,
-                             const char *before, const char **out_text)
+                             const char **out_text)
 {
     struct accel_strbuf text;
     int32_t code = ACCEL_OK;
-    *out_text = before;
+    *out_text = "";
     if (member->value == NULL)
         return ACCEL_OK;
     accel_strbuf_init(&text, ACCEL_YAML_BYTES);
-    accel_strbuf_text(&text, before);
     for (const struct accel_yaml_node *key = member->value->first; key && code == ACCEL_OK; key = key->next) {
         code = accel_table_setting(reader, key);
         if (code == ACCEL_OK)
