@@ -134,7 +134,8 @@ static void judge_memory(struct accel_doctor_case *doctor)
     const struct accel_machine *machine = machine_of(doctor);
     const struct accel_amount *total = &machine->limits.memory_total;
     const struct accel_amount *usable = &machine->memory_usable;
-    bool little = usable->origin && usable->bytes < LITTLE_ROOM;
+    /* What a group's limit leaves is the next row's. */
+    bool little = usable->origin && usable->bytes < LITTLE_ROOM && usable->origin != machine->limits.memory_room.origin;
     if (usable->origin)
         say(doctor, little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD, "memory", "memory.usable", "memory",
             accel_doctor_text(doctor, "%.2f GiB can be taken now, of %.2f GiB", (double)usable->bytes / GIB,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/doctor/evaluate.h"
 #include "core/doctor/gather.h"
 #include "core/doctor/table.h"
 
@@ -202,10 +203,106 @@ static void libraries_here(void **state)
     accel_arena_free(&arena);
 }
 
+/* ---- from looking to rows ---- */
+
+static const char table_text[] = "accel-doctor: 1\nhardware:\n"
+                                 " A:\n"
+                                 "  pci: {vendor: 0x4321}\n"
+                                 "  drivers: nobody\n"
+                                 "  needs:\n"
+                                 "  - {node: \"%s/{doctor_node}\", remedy: make it}\n"
+                                 "  - {node: \"%s/doctor_table.none*\", remedy: make some}\n"
+                                 "  - {library: libc.so.*, least: '2.0', remedy: none}\n"
+                                 "  - {kernel: nothing-of-that-name, remedy: load it}\n";
+
+static const struct accel_doctor_row *find_row(const struct accel_doctor_case *doctor, const char *check,
+                                               const char *subject)
+{
+    for (uint32_t i = 0; i < doctor->rows.count; i++) {
+        const struct accel_doctor_row *row = doctor->rows.items[i];
+        if (strcmp(row->check, check) == 0 && strstr(row->subject, subject))
+            return row;
+    }
+    fail_msg("no row %s of %s", check, subject);
+    return NULL;
+}
+
+static void check_rows(const struct accel_doctor_case *doctor, bool closed)
+{
+    const struct accel_doctor_row *row = find_row(doctor, "hardware.node", "doctor_node");
+    assert_int_equal(row->state, closed ? ACCEL_DOCTOR_BAD : ACCEL_DOCTOR_GOOD);
+    assert_true(!closed || strstr(row->text, "is not readable by this user (mode"));
+    row = find_row(doctor, "hardware.node", "doctor_table.none*");
+    assert_int_equal(row->state, ACCEL_DOCTOR_BAD);
+    assert_string_equal(row->remedy, "make some");
+    assert_string_equal(row->place, "d.yaml:8");
+    assert_int_equal(find_row(doctor, "hardware.library", "libc.so")->state, ACCEL_DOCTOR_GOOD);
+    row = find_row(doctor, "hardware.kernel", "A GPU (00ff:00:1f.0)");
+    assert_int_equal(row->state, ACCEL_DOCTOR_BAD);
+    assert_string_equal(row->remedy, "load it");
+    row = find_row(doctor, "hardware.claim", "A GPU (00ff:00:1f.0)");
+    assert_non_null(strstr(row->remedy, "driver plugin nobody"));
+}
+
+/* Looks as a user who may not use the node: root becomes nobody for it. */
+static void look_and_judge(struct accel_context *context, struct accel_doctor_table *table, struct accel_arena *arena,
+                           bool closed)
+{
+    struct accel_evidence evidence;
+    struct accel_doctor_case doctor = {.context = context, .table = table, .evidence = &evidence, .arena = arena};
+    bool root = geteuid() == 0;
+    accel_evidence_init(&evidence, arena);
+    if (closed && root)
+        assert_int_equal(setegid(65534) | seteuid(65534), 0);
+    assert_int_equal(accel_doctor_gather(context, table, &evidence, NULL), ACCEL_OK);
+    if (closed && root)
+        assert_int_equal(seteuid(0) | setegid(0), 0);
+    accel_doctor_judge_hardware(&doctor);
+    assert_false(doctor.failed);
+    check_rows(&doctor, closed);
+    if (closed && root)
+        assert_non_null(strstr(find_row(&doctor, "hardware.node", "doctor_node")->remedy, "group"));
+    accel_rows_free(&doctor.rows);
+}
+
+static void from_looking_to_rows(void **state)
+{
+    static const char *const files[] = {"doctor_node"};
+    const struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    const struct accel_hardware hardware = {.kind = ACCEL_HARDWARE_PCI,
+                                            .domain = 0xff,
+                                            .slot = 0x1f,
+                                            .vendor = 0x4321,
+                                            .name = "A GPU",
+                                            .files = files,
+                                            .file_count = 1};
+    struct accel_context *context = NULL;
+    struct accel_doctor_table table;
+    struct accel_arena arena = {0};
+    char here[1024], text[4096];
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    snprintf(text, sizeof(text), table_text, here, here);
+    assert_int_equal(accel_doctor_table_parse("d.yaml", text, strlen(text), &arena, &table, NULL), ACCEL_OK);
+    assert_int_equal(accel_file_write("doctor_node", "", 0, 0660, NULL), ACCEL_OK);
+    assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
+    assert_int_equal(accel_context_discover(context, NULL), ACCEL_OK);
+    assert_int_equal(accel_machine_add(context, &hardware, NULL), ACCEL_OK);
+    look_and_judge(context, &table, &arena, false);
+    if (geteuid() == 0)
+        assert_int_equal(chown("doctor_node", 0, 44), 0);
+    else
+        assert_int_equal(chmod("doctor_node", 0), 0);
+    look_and_judge(context, &table, &arena, true);
+    unlink("doctor_node");
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    accel_arena_free(&arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_file), cmocka_unit_test(the_language),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_file),          cmocka_unit_test(the_language),
                                        cmocka_unit_test(nodes_of_hardware), cmocka_unit_test(nodes_here),
-                                       cmocka_unit_test(libraries_here)};
+                                       cmocka_unit_test(libraries_here),    cmocka_unit_test(from_looking_to_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
