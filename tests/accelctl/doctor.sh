@@ -114,6 +114,12 @@ desktop-two-gpus 0 FITS on cuda:0000:01:00.0
 gpu-without-driver 0 FITS on cpu:cpu0
 gpu-node-closed 0 FITS on cpu:cpu0
 END
+for platform in cuda rocm vulkan openvino webgpu; do
+    try 0 "$accelctl" plan tinyllama-1.1b --platform $platform --host "$hosts/gpu-node-closed.json"
+    has "FITS on $platform"
+done
+try 0 "$accelctl" devices --host "$hosts/board-arm.json" --json
+is "$(value host)" "$hosts/board-arm.json" "the host of the document"
 try 0 "$accelctl" plan llama-2-70b --host "$hosts/server-8-gpus.json" --set placement=balanced
 has "memory of 8 devices"
 

@@ -116,7 +116,8 @@ static json_t *all_json(const struct accel_context *context)
         json_array_append_new(facts, json_pack("{s:s, s:s, s:s, s:s}", "key", f->key, "value", f->value, "unit",
                                                f->unit, "origin", f->origin));
     }
-    return json_pack("{s:o, s:o, s:o}", "devices", devices, "verdicts", verdicts, "machine", facts);
+    return json_pack("{s:o, s:o, s:o, s:s}", "devices", devices, "verdicts", verdicts, "machine", facts, "host",
+                     accel_context_recording(context) ? accel_context_recording(context)->path : "");
 }
 
 static int run(int count, char **arguments, const struct verb *verb)
