@@ -7,3 +7,4 @@ include sdk/model/session/session.mk
 include sdk/model/plan/plan.mk
 include sdk/model/describe/describe.mk
 include sdk/model/quantize/quantize.mk
+include sdk/model/eval/eval.mk

@@ -244,3 +244,7 @@ tests_unit_snapshot_hosts_SOURCES = %D%/snapshot_hosts.c
 tests_unit_snapshot_hosts_LDADD = $(core_test_libs)
 tests_unit_doctor_table_SOURCES = %D%/doctor_table.c
 tests_unit_doctor_table_LDADD = $(core_test_libs)
+
+unit_tests += tests/unit/eval_scores
+tests_unit_eval_scores_SOURCES = %D%/eval_scores.c
+tests_unit_eval_scores_LDADD = $(model_test_libs) -lm
