@@ -96,18 +96,18 @@ static void test_malformed(void **state)
     (void)state;
     refuse("", ACCEL_E_CORRUPT, "t.csv:1:1: the file is empty");
     refuse("response,label,ES\n", ACCEL_E_CORRUPT, "no row");
-    refuse("a,label,ES\n0,1,2\n", ACCEL_E_CORRUPT, "t.csv:1:1: no column is called \"response\"");
-    refuse("response,b,ES\n0,1,2\n", ACCEL_E_CORRUPT, "no column is called \"label\"");
-    refuse("response,label,label,ES\n", ACCEL_E_CORRUPT, "t.csv:1:16: a second column called \"label\"");
+    refuse("a,label,ES\n0,1,2\n", ACCEL_E_CORRUPT, "t.csv:1:1: no column is called 'response'");
+    refuse("response,b,ES\n0,1,2\n", ACCEL_E_CORRUPT, "no column is called 'label'");
+    refuse("response,label,label,ES\n", ACCEL_E_CORRUPT, "t.csv:1:16: a second column called 'label'");
     refuse("response,label,x\n0,1,2\n", ACCEL_E_CORRUPT, "t.csv:1:1: no column of scores");
     refuse("response,label,ES\n0,1,2\n0,1\n", ACCEL_E_CORRUPT, "t.csv:3:3: the line has only 2 fields");
     refuse("response,label,ES\n0,1,2,3\n", ACCEL_E_CORRUPT, "t.csv:2:7: the line has more than 3 fields");
-    refuse("response,label,ES\n0,1,2x\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number, not \"2x\"");
+    refuse("response,label,ES\n0,1,2x\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number, not '2x'");
     refuse("response,label,ES\n0,1,nan\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
     refuse("response,label,ES\n0,1,\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
     refuse("response,label,ES\n0,1,1e999\n", ACCEL_E_CORRUPT, "t.csv:2:5: the number is too large");
     refuse("response,label,ES\n0,1,1.2.3\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
-    refuse("response,label,ES\n\n0,2,1\n", ACCEL_E_CORRUPT, "t.csv:3:3: a label is 0 or 1, not \"2\"");
+    refuse("response,label,ES\n\n0,2,1\n", ACCEL_E_CORRUPT, "t.csv:3:3: a label is 0 or 1, not '2'");
     refuse("response,label,ES\n0,1,\"1\n", ACCEL_E_CORRUPT, "t.csv:2:5: a quote is not closed");
     refuse("response,label,ES\n0,1,\"1\"2\n", ACCEL_E_CORRUPT, "t.csv:2:5: text after the closing quote");
     refuse("response,label,ES\n0,1,2\n1,1,2\n", ACCEL_E_INVALID, "all 2 responses have the label 1");
@@ -261,7 +261,7 @@ static void test_tools(void **state)
     accel_scores_free(scores);
 }
 
-/* A column of noise, told apart by luck alone: tools gain on what they have seen, and nothing on what they have not. */
+/* Columns of noise, told apart by luck alone: tools gain on what they have seen, and nothing on what they have not. */
 static void test_noise(void **state)
 {
     struct accel_scores_options options = {.size = sizeof options, .repeats = 4, .seed = 1};
@@ -288,7 +288,7 @@ static void test_noise(void **state)
     grid = find_gain(report, "grid", ACCEL_SCORES_AUC_GROUPS);
     print_message("noise: grid in sample %.4f -> %.4f, held out %.4f -> %.4f\n", grid->before, grid->after,
                   grid->held_before, grid->held_after);
-    assert_true(grid->after > 0.52 && fabs(grid->held_after - 0.5) < 0.05);
+    assert_true(grid->after - grid->before > 0.03 && grid->held_after - grid->held_before < 0.015);
     accel_scores_report_free(report);
     accel_scores_free(scores);
     free(text);

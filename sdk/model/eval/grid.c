@@ -91,9 +91,11 @@ static int32_t make_ratios(const struct accel_scores_grid *given, struct grid *g
 {
     for (uint32_t i = 0; i < given->alpha_count; i++)
         for (uint32_t j = 0; j < given->m_count; j++) {
-            struct accel_scores_formula formula = {.size = sizeof formula, .alpha = given->alpha[i], .m = given->m[j]};
+            const struct accel_scores_formula given_point = {
+                .size = sizeof given_point, .alpha = given->alpha[i], .m = given->m[j]};
+            struct accel_scores_formula formula;
             uint32_t seen = 0;
-            int32_t code = scores_formula_take(&formula, &formula, error);
+            int32_t code = scores_formula_take(&given_point, &formula, error);
 
             if (code != ACCEL_OK)
                 return code;
