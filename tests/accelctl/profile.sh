@@ -171,6 +171,21 @@ profile 3 list
 one_error "--profiles $work/nowhere"
 folder=$profiles
 
+# ---- files of the site ----
+printf 'accel-profile: 1\nabout: mine\ndefaults: {batch: {value: 32tok, because: little memory}}\n' >"$work/accel.yaml"
+chmod 644 "$work/accel.yaml"
+profile 0 list
+grep -qx 'of this site' "$work/out" || fail "list has no heading for the site"
+grep -qE 'accel.yaml +mine \(1 setting\)$' "$work/out" || { cat "$work/out"; fail "list does not show ./accel.yaml"; }
+profile 0 show cuda
+grep -qE '^  batch +32 tok +\./accel.yaml:3: little memory$' "$work/out" || { cat "$work/out"; fail "show does not take ./accel.yaml"; }
+chmod 666 "$work/accel.yaml"
+profile 0 list
+grep -qE 'accel.yaml +.*not trusted' "$work/out" || { cat "$work/out"; fail "list does not refuse what others may write"; }
+profile 4 show cuda
+one_error "not trusted"
+rm "$work/accel.yaml"
+
 # ---- env ----
 profile 0 env
 grep -qE '^ *[0-9]+ of [0-9]+ variables are not set' "$work/out" || fail "env with nothing set"
