@@ -223,6 +223,9 @@ static void test_given(void **state)
         {{"contxt", "1tok", "--set"}, ACCEL_E_NOT_FOUND, "did you mean \"context\"?"},
         {{"context", "1", "--set"}, ACCEL_E_INVALID, "--set: context: \"1\" lacks its unit, tok"},
         {{"cpu.isa", "scalar", "--set"}, ACCEL_OK, ""},
+        {{"cpu.pinn", "true", "--set"},
+         ACCEL_E_NOT_FOUND,
+         "--set: setting \"cpu.pinn\" is unknown; did you mean \"cpu.pin\"?"},
         {{"opencl.isa", "scalar", "--set"}, ACCEL_E_NOT_FOUND, "unknown"},
         {{"cpu.", "scalar", "--set"}, ACCEL_E_NOT_FOUND, "unknown"},
     };
