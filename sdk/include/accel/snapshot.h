@@ -31,7 +31,7 @@ ACCEL_API int32_t accel_snapshot_text(struct accel_context *context, char **out_
 /** Frees a text. NULL is allowed. */
 ACCEL_API void accel_snapshot_free(char *text) ACCEL_NOEXCEPT;
 
-/** Where a replayed machine comes from. Open; strings belong to the context and are never NULL. */
+/** Where a replayed machine comes from. Open. Strings belong to the context and are never NULL. */
 struct accel_recording {
     uint32_t size;
     uint32_t added_count;     /**< facts that were added by hand */
