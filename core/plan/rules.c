@@ -127,7 +127,8 @@ static int32_t choose_block(struct accel_sketcher *s)
             : "nobody knows the fast memory of the device: the usual size";
     if (value == NULL || because == NULL)
         return accel_plan_no_memory(s->error);
-    if (!s->tiled)
+    /* A device that is here has kernels with blocks of their own, and an estimate of theirs follows. */
+    if (!s->tiled || s->plan->device)
         return ACCEL_OK;
     return accel_plan_decide(s->plan, "attention.block", value, fast ? ACCEL_ORIGIN_MEASURED : ACCEL_ORIGIN_BUILTIN,
                              fast ? "hwloc" : "built in", because, s->error);
