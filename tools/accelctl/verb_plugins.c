@@ -70,6 +70,8 @@ static int run(int count, char **arguments, const struct verb *verb)
         return code;
     code = EXIT_DONE;
     list = json_array();
+    if (!chosen.common.json)
+        print_recording(context);
     for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
         if (chosen.common.json)
             json_array_append_new(list, plugin_json(accel_plugin_get(context, i)));
