@@ -81,6 +81,30 @@ static void test_session_options(void **state)
     accel_session_free(session);
 }
 
+/* Settings that no run carries out are refused by name when a session is made, never passed over. */
+static void test_session_settings(void **state)
+{
+    static const struct accel_given wrong[] = {
+        {"kernels.sparse", "true", "test 1"},   {"kv.window", "64tok", "test 2"},
+        {"weights.type", "q4", "test 3"},       {"sequences", "2", "test 4"},
+        {"kv.enabled", "false", "test 5"},      {"precision.adaptive", "true", "test 6"},
+        {"output.attention", "true", "test 7"},
+    };
+    struct used *used = *state;
+
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct accel_session_options options = {.size = sizeof options, .given = &wrong[i], .given_count = 1};
+        struct accel_session *session = NULL;
+        struct accel_error error = {0};
+
+        assert_int_equal(accel_session_create(used->context, used->model, &options, &session, &error),
+                         ACCEL_E_UNSUPPORTED);
+        assert_null(session);
+        assert_non_null(strstr(error.text, wrong[i].key));
+        assert_non_null(strstr(error.text, wrong[i].origin));
+    }
+}
+
 static void test_generate_options(void **state)
 {
     struct used *used = *state;
@@ -130,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_second_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_session_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_session_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_generate_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_short_result, set_up, tear_down),
     };

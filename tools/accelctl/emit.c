@@ -26,7 +26,7 @@ static const struct flag_row llama_rows[] = {
     {"batch", "-b ", NULL, ""},
     {"batch", "-ub ", NULL, ""},
     {"kv.type.k", "-ctk ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
-    {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
+    {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0,-fa,on q4=q4_0,-fa,on", "it has no such type"},
     {"cpu.threads", "-t ", NULL, ""},
     {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", ""},
     {"weights.load", "", "map= read=--no-mmap", ""},
@@ -237,7 +237,8 @@ int emit_call(const struct opened *opened, const char *name)
 {
     const struct program *program = find_program(name);
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const char *path = accel_model_description_path(accel_model_plan_description(opened->made));
+    const struct accel_model_description *model = accel_model_plan_description(opened->made);
+    const char *path = accel_model_description_path(model);
     char *text = NULL;
     size_t bytes = 0;
     FILE *flags = open_memstream(&text, &bytes);
@@ -249,6 +250,8 @@ int emit_call(const struct opened *opened, const char *name)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
     emit_processors(plan, program, flags);
     emit_layers(opened, program, flags);
+    if (!accel_model_description_is_file(model))
+        printf("# The model is not here: put the path of its file in the place of %s.\n", path);
     printf("# What %s cannot be told:\n", program->name);
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), NULL);

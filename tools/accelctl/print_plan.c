@@ -119,23 +119,30 @@ static void print_runs(const struct opened *opened)
         print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error.remedy);
 }
 
+/* The verdict in a word. Where nobody says how much memory there is, that is it. */
+static void print_word(const struct accel_plan_fit *fit)
+{
+    const char *word = fit->budget == 0 ? "NO LIMIT KNOWN" : fit->fits ? "FITS" : "DOES NOT FIT";
+
+    printf("verdict    %s%s%s ", paint(fit->fits ? PAINT_GOOD : PAINT_BAD), word, paint(PAINT_PLAIN));
+}
+
 void print_verdict(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
     struct accel_plan_fit fit = {.size = sizeof fit};
-    char needed[32], budget[32], short_by[32], origin[300], line[600];
+    char needed[32], budget[48] = "", short_by[48] = "", origin[300], line[600];
 
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
-    snprintf(line, sizeof line, "on %s: %s%s of %s (%s)", device == NULL ? accel_plan_platform(plan) : device->name,
-             fit.fits ? "" : "needs ", bytes_text(fit.needed, needed),
-             fit.budget == 0 ? "no limit" : bytes_text(fit.budget, budget),
-             short_places(fit.budget_origin, origin, sizeof origin));
+    if (fit.budget != 0)
+        snprintf(budget, sizeof budget, " of %s", bytes_text(fit.budget, needed));
     if (!fit.fits)
-        snprintf(line + strlen(line), sizeof line - strlen(line), ", short by %s", bytes_text(fit.short_by, short_by));
-    printf("verdict    %s%s%s ", paint(fit.fits ? PAINT_GOOD : PAINT_BAD), fit.fits ? "FITS" : "DOES NOT FIT",
-           paint(PAINT_PLAIN));
+        snprintf(short_by, sizeof short_by, ", short by %s", bytes_text(fit.short_by, needed));
+    snprintf(line, sizeof line, "on %s: needs %s%s (%s)%s", device == NULL ? accel_plan_platform(plan) : device->name,
+             bytes_text(fit.needed, needed), budget, short_places(fit.budget_origin, origin, sizeof origin), short_by);
+    print_word(&fit);
     print_wrapped(HEAD + (fit.fits ? 5 : 13), HEAD, line);
     if (!fit.fits)
         printf("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");

@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sdk/model/plan/identity.h"
 #include "sdk/model/plan/json.h"
 
 #define MIB 1048576.0
+
+/* Plans of the largest models have some megabytes. */
+#define BYTES_MOST (INT64_C(64) << 20)
 
 struct record {
     const char *path;
@@ -87,8 +91,13 @@ static int32_t check_members(const struct record *record, struct accel_error *er
 static int32_t read_record(struct record *record, struct accel_error *error)
 {
     json_error_t where;
+    struct stat status;
     int32_t code;
 
+    if (stat(record->path, &status) != 0)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be read", record->path);
+    if (!S_ISREG(status.st_mode) || status.st_size > BYTES_MOST)
+        return malformed(record, "it is no regular file of at most 64 MiB", error);
     record->root = json_load_file(record->path, JSON_REJECT_DUPLICATES, &where);
     if (record->root == NULL && where.line < 0)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be read", record->path);

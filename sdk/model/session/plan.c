@@ -235,11 +235,18 @@ int32_t accel_session_create(struct accel_context *context, const struct accel_m
     request.given = chosen.given;
     request.given_count = chosen.given_count;
     code = accel_plan_create(context, &request, &plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_runnable(plan, error);
-    if (code == ACCEL_OK)
-        code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, out_session, error);
     if (code != ACCEL_OK)
+        return code;
+    code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, out_session, error);
+    if (code != ACCEL_OK) {
         accel_plan_free(plan);
+        return code;
+    }
+    /* Some settings are only seen to be kept once memory is known. */
+    code = accel_plan_runnable(plan, error);
+    if (code != ACCEL_OK) {
+        accel_session_free(*out_session);
+        *out_session = NULL;
+    }
     return code;
 }
