@@ -4,14 +4,21 @@
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
 folder=$src/tests/fixtures/malformed
+files=0
 for path in "$folder"/*.gguf "$folder"/*.safetensors; do
     name=${path##*/}
     expect=$("$json" "$folder/index.json" - "$name") || fail "$name is not in index.json"
     checks=$((checks + 1))
+    files=$((files + 1))
     "$accelctl" plan "$path" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     case $status:$name in
     0:gguf-valid-llama.gguf) ;;
+    # Sound files of a family that nobody knows, or that name none: planned by formula, and not run.
+    0:gguf-architecture-unknown.gguf | 0:gguf-no-architecture.gguf)
+        has "by formula"
+        try 3 "$accelctl" run "$path"
+        one_error "has no implementation" ;;
     0:*) case $expect in *'"expect":"ok"'* | *'"expect":"either"'*) ;; *) fail "$name was accepted";; esac ;;
     # Sound containers that hold no model, and safetensors without a config.json beside them, are no models either.
     3:*.safetensors)
@@ -26,7 +33,7 @@ for path in "$folder"/*.gguf "$folder"/*.safetensors; do
     *) cat "$work/err"; fail "$name: status $status" ;;
     esac
 done
-[ $checks = 164 ] || fail "$checks files, not 164"
+[ $files = 164 ] || fail "$files files, not 164"
 
 size=$(wc -c <"$q8")
 cut=0
