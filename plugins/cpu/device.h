@@ -10,11 +10,11 @@
 
 struct cpu_device {
     struct cpu_kernels kernels;
-    struct accel_format formats[CPU_WEIGHTS];
+    struct accel_format formats[CPU_PLANAR]; /* of the places that stand for one type */
 };
 
 /* All rows of all operators: what the backend offers. */
-#define CPU_OPERATORS 66u
+#define CPU_OPERATORS 69u
 extern const struct sdk_kernel cpu_operators[CPU_OPERATORS];
 
 #endif

@@ -32,15 +32,15 @@ static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32
 static int32_t enumerate(const struct accel_host *host, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
 {
-    uint32_t types[CPU_WEIGHTS];
+    uint32_t types[CPU_TYPES];
     char detail[128];
 
     (void)host;
-    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
-        types[i] = cpu_weight_type(i);
+    for (uint32_t i = 0; i < CPU_TYPES; i++)
+        types[i] = cpu_type_at(i);
     snprintf(detail, sizeof detail, "isa=%s threads=%u", cpu_level_name(cpu_level_detect()),
              cpu_threads(hardware, hardware_count));
-    return sdk_report_processors(hardware, hardware_count, sink, "cpu0", detail, types, CPU_WEIGHTS, error);
+    return sdk_report_processors(hardware, hardware_count, sink, "cpu0", detail, types, CPU_TYPES, error);
 }
 
 /* The level that is wished for: an error where the machine has less, since the user would get another one silently. */
@@ -75,8 +75,8 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     if (code != ACCEL_OK)
         return code;
     cpu_kernels_fill(&device->kernels, level);
-    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
-        accel_format_describe(cpu_weight_type(i), &device->formats[i]);
+    for (uint32_t i = 0; i < CPU_PLANAR; i++)
+        accel_format_describe(cpu_type_at(i), &device->formats[i]);
     sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s", cpu_level_name(device->kernels.level));
     return ACCEL_OK;
 }

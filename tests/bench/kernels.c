@@ -143,7 +143,8 @@ static void random_weights(const struct accel_format *format, struct cpu_matrix 
         (void)accel_format_row_bytes(format->type, p, k, &w->stride[p]);
         w->plane[p] = must(malloc(n * w->stride[p]));
     }
-    void *planes[2] = {(void *)w->plane[0], (void *)w->plane[1]};
+    w->type = format->type;
+    void *planes[3] = {(void *)w->plane[0], (void *)w->plane[1], (void *)w->plane[2]};
     (void)accel_format_encode(format->type, row, k, planes);
     for (uint32_t p = 0; p < format->planes; p++) {
         for (size_t j = 1; j < n; j++)
@@ -153,14 +154,15 @@ static void random_weights(const struct accel_format *format, struct cpu_matrix 
 }
 
 /* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
-static void bench_matmul(const struct cpu_kernels *table, int weight, int eight, size_t threads)
+static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, size_t threads)
 {
     enum { M = 128, K = 2048, N = 16384, SMALL_N = 2048 };
     struct accel_format format;
+    const int weight = cpu_weight_of(type);
     struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.n = N, .k = K, .x_stride = K}};
     if (!p.run)
         return;
-    (void)accel_format_describe(cpu_weight_type((enum cpu_weight)weight), &format);
+    (void)accel_format_describe(type, &format);
     random_weights(&format, &p.call.w, N, K);
     float *x = must(malloc(M * K * sizeof(float))), *y = must(calloc((size_t)M * N, sizeof(float)));
     for (size_t i = 0; i < M * K; i++)
@@ -191,6 +193,7 @@ static void bench_matmul(const struct cpu_kernels *table, int weight, int eight,
     free(p.call.x8.sum);
     free((void *)p.call.w.plane[0]);
     free((void *)p.call.w.plane[1]);
+    free((void *)p.call.w.plane[2]);
 }
 
 static void bench_machine(size_t threads)
@@ -220,13 +223,13 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("level %s, %zu threads\n", cpu_level_name(table.level), threads);
     bench_machine(threads);
-    for (int w = 0; w < CPU_WEIGHTS; w++) {
-        if (argc > 3 && strcmp(argv[3], "all") != 0 &&
-            accel_format_find(argv[3]) != cpu_weight_type((enum cpu_weight)w))
+    for (uint32_t i = 0; i < CPU_TYPES; i++) {
+        const uint32_t type = cpu_type_at(i);
+        if (argc > 3 && strcmp(argv[3], "all") != 0 && accel_format_find(argv[3]) != type)
             continue;
         for (int eight = 1; eight >= 0; eight--) {
             if (argc <= 4 || (atoi(argv[4]) == 8) == eight)
-                bench_matmul(&table, w, eight, threads);
+                bench_matmul(&table, type, eight, threads);
         }
     }
     return 0;

@@ -162,8 +162,8 @@ static int32_t open_cpu(const struct accel_host *host, const char *id, const str
 
     (void)host, (void)id, (void)settings, (void)count, (void)error;
     cpu_kernels_fill(&device->kernels, cpu_level_detect());
-    for (uint32_t i = 0; i < CPU_WEIGHTS; i++)
-        accel_format_describe(cpu_weight_type(i), &device->formats[i]);
+    for (uint32_t i = 0; i < CPU_PLANAR; i++)
+        accel_format_describe(cpu_type_at(i), &device->formats[i]);
     return ACCEL_OK;
 }
 

@@ -9,14 +9,28 @@
 
 #include "tests/drivers/cpu.h"
 
-static const uint32_t types[] = {ACCEL_F32,  ACCEL_F16,    ACCEL_BF16,    ACCEL_Q8_0,   ACCEL_Q4_0,
-                                 ACCEL_Q4_1, ACCEL_Q8_G32, ACCEL_Q8_G128, ACCEL_Q4_G32, ACCEL_Q4_G128};
+static const uint32_t types[] = {ACCEL_F32,
+                                 ACCEL_F16,
+                                 ACCEL_BF16,
+                                 ACCEL_Q8_0,
+                                 ACCEL_Q4_0,
+                                 ACCEL_Q4_1,
+                                 ACCEL_Q8_G32,
+                                 ACCEL_Q8_G128,
+                                 ACCEL_Q4_G32,
+                                 ACCEL_Q4_G128,
+                                 ACCEL_PLANAR(4u, 7u, 1u),
+                                 ACCEL_PLANAR(4u, 6u, 0u),
+                                 ACCEL_PLANAR(3u, 7u, 0u),
+                                 ACCEL_PLANAR(3u, 5u, 1u),
+                                 ACCEL_PLANAR(2u, 6u, 1u),
+                                 ACCEL_PLANAR(8u, 9u, 1u)};
 #define TYPES (sizeof(types) / sizeof(*types))
 
 /* Weights [rows, width] of a type, and the numbers that they stand for. */
 struct weights {
-    void *planes[2];
-    uint64_t bytes[2];
+    void *planes[3];
+    uint64_t bytes[3];
     float *exact;
 };
 
@@ -24,7 +38,7 @@ static void weights_make(struct weights *w, uint32_t type, uint64_t rows, uint64
 {
     struct accel_format format;
     float *row = calloc(width, sizeof(*row));
-    uint64_t stride[2] = {0};
+    uint64_t stride[3] = {0};
 
     memset(w, 0, sizeof(*w));
     assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
@@ -35,10 +49,11 @@ static void weights_make(struct weights *w, uint32_t type, uint64_t rows, uint64
     }
     w->exact = malloc(rows * width * sizeof(*w->exact));
     for (uint64_t r = 0; r < rows; r++) {
-        void *at[2] = {(char *)w->planes[0] + r * stride[0],
-                       format.planes > 1 ? (char *)w->planes[1] + r * stride[1] : NULL};
-        const void *from[2] = {at[0], at[1]};
+        void *at[3] = {NULL};
+        const void *from[3] = {NULL};
 
+        for (uint32_t p = 0; p < format.planes; p++)
+            from[p] = at[p] = (char *)w->planes[p] + r * stride[p];
         rig_fill(&cpu_random, row, width);
         assert_int_equal(accel_format_encode(type, row, width, at), ACCEL_OK);
         assert_int_equal(accel_format_decode(type, from, width, w->exact + r * width), ACCEL_OK);
@@ -48,14 +63,14 @@ static void weights_make(struct weights *w, uint32_t type, uint64_t rows, uint64
 
 static void weights_free(struct weights *w)
 {
-    free(w->planes[0]);
-    free(w->planes[1]);
+    for (uint32_t p = 0; p < 3; p++)
+        free(w->planes[p]);
     free(w->exact);
 }
 
 static struct rig_data weights_data(const char *name, const struct weights *w)
 {
-    return (struct rig_data){name, {w->planes[0], w->planes[1]}, {w->bytes[0], w->bytes[1]}};
+    return (struct rig_data){name, {w->planes[0], w->planes[1], w->planes[2]}, {w->bytes[0], w->bytes[1], w->bytes[2]}};
 }
 
 /* A random shape [..., k] of rank 1 to 3; answers the rows. */

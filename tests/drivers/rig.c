@@ -96,7 +96,7 @@ static int32_t source_map(const struct accel_source *source, const char *key, ui
 {
     const struct rig_data *data = find((const struct rig_step *)source, key);
 
-    if (data == NULL || plane > 1 || data->planes[plane] == NULL)
+    if (data == NULL || plane > 2 || data->planes[plane] == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "no plane %u of %s", plane, key);
     *out_address = data->planes[plane];
     *out_bytes = data->bytes[plane];

@@ -67,8 +67,8 @@ void net_free(struct net *net);
 /** What a value called `name` is given: bytes of an input, planes of a weight. */
 struct rig_data {
     const char *name;
-    const void *planes[2];
-    uint64_t bytes[2];
+    const void *planes[3];
+    uint64_t bytes[3];
 };
 
 struct rig_step {

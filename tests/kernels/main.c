@@ -45,8 +45,14 @@ static void test_table(void **state)
 #include "plugins/cpu/kernels/kernels.def"
     assert_true(KERNELS_LEVEL == CPU_LEVEL_SCALAR ? own == 0 : own > 0);
     assert_null(tables->kernels.matmul8[CPU_F32]);
-    for (int w = 0; w < CPU_WEIGHTS; w++)
-        assert_int_equal(cpu_weight_of(cpu_weight_type((enum cpu_weight)w)), w);
+    for (int i = 0; i < (int)CPU_TYPES; i++)
+        assert_int_equal(cpu_weight_of(cpu_type_at((uint32_t)i)), i < CPU_PLANAR ? i : CPU_PLANAR);
+    for (uint32_t i = 0; i < CPU_TYPES; i++) {
+        for (uint32_t j = 0; j < i; j++)
+            assert_int_not_equal(cpu_type_at(i), cpu_type_at(j));
+    }
+    assert_int_equal(cpu_type_at(CPU_TYPES), ACCEL_TYPE_NONE);
+    assert_int_equal(cpu_weight_of(ACCEL_PLANAR(5u, 5u, 0u)), -1);
     assert_int_equal(cpu_weight_of(ACCEL_I32), -1);
 }
 

@@ -13,7 +13,7 @@
 #include <cpuid.h>
 #endif
 
-static const uint32_t weight_types[CPU_WEIGHTS] = {
+static const uint32_t weight_types[CPU_PLANAR] = {
     [CPU_F32] = ACCEL_F32,         [CPU_F16] = ACCEL_F16,         [CPU_BF16] = ACCEL_BF16,
     [CPU_Q8_0] = ACCEL_Q8_0,       [CPU_Q4_0] = ACCEL_Q4_0,       [CPU_Q4_1] = ACCEL_Q4_1,
     [CPU_Q8_G32] = ACCEL_Q8_G32,   [CPU_Q8_G128] = ACCEL_Q8_G128, [CPU_Q4_G32] = ACCEL_Q4_G32,
@@ -23,18 +23,40 @@ static const uint32_t weight_types[CPU_WEIGHTS] = {
     [CPU_IQ4_XS] = ACCEL_IQ4_XS,
 };
 
-int cpu_weight_of(uint32_t type)
+static int own_place(uint32_t type)
 {
-    for (int i = 0; i < CPU_WEIGHTS; i++) {
+    for (int i = 0; i < CPU_PLANAR; i++) {
         if (weight_types[i] == type)
             return i;
     }
     return -1;
 }
 
-uint32_t cpu_weight_type(enum cpu_weight weight)
+/* Planar types, 0 .. 39: by width, then group, then scheme. */
+static uint32_t planar_type(uint32_t index)
 {
-    return weight_types[weight];
+    static const uint32_t bits[4] = {2, 3, 4, 8};
+    return ACCEL_PLANAR(bits[index / 10], 5u + index / 2 % 5, index % 2);
+}
+
+int cpu_weight_of(uint32_t type)
+{
+    int place = own_place(type);
+    for (uint32_t i = 0; place < 0 && i < 40; i++)
+        place = planar_type(i) == type ? CPU_PLANAR : -1;
+    return place;
+}
+
+uint32_t cpu_type_at(uint32_t index)
+{
+    if (index < CPU_PLANAR)
+        return weight_types[index];
+    index -= CPU_PLANAR;
+    for (uint32_t i = 0; i < 40; i++) {
+        if (own_place(planar_type(i)) < 0 && index-- == 0)
+            return planar_type(i);
+    }
+    return ACCEL_TYPE_NONE;
 }
 
 const char *cpu_level_name(uint32_t level)

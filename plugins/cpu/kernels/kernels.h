@@ -43,8 +43,12 @@ enum cpu_weight {
     CPU_Q6_K,
     CPU_IQ4_NL,
     CPU_IQ4_XS,
+    CPU_PLANAR, /* every planar type that has no place of its own: the matrix says which */
     CPU_WEIGHTS
 };
+
+/* Type ids that kernels read: one for each place, and for CPU_PLANAR 40 less those with a place. */
+#define CPU_TYPES (CPU_PLANAR + 36u)
 
 /* A good unit for cutting the rows of weights over threads. */
 #define CPU_MATMUL_ROWS 16u
@@ -54,8 +58,9 @@ enum cpu_weight {
 
 /* Weights [n, k] where they lie (a mapped file or a buffer): planes of accel/quant/format.h, bytes from row to row. */
 struct cpu_matrix {
-    const void *plane[2];
-    size_t stride[2];
+    const void *plane[3];
+    size_t stride[3];
+    uint32_t type; /* of CPU_PLANAR only: the type id */
 };
 
 /* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK].
@@ -186,8 +191,8 @@ struct cpu_kernels {
 /* The place of a type id in the tables, or -1 when no kernel reads it. */
 int cpu_weight_of(uint32_t type);
 
-/* The type id of a place. */
-uint32_t cpu_weight_type(enum cpu_weight weight);
+/* The type ids that kernels read, index 0 .. CPU_TYPES - 1: first those of the places before CPU_PLANAR, in order. */
+uint32_t cpu_type_at(uint32_t index);
 
 /* The highest level that was built and that this processor and its operating system allow (CPUID and XGETBV). */
 uint32_t cpu_level_detect(void);

@@ -7,10 +7,20 @@
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix)
 {
-    const struct accel_format *format = &device->formats[weight];
-
-    for (uint32_t p = 0; p < 2; p++) {
+    for (uint32_t p = 0; p < 3; p++)
         out_matrix->plane[p] = tensor->planes[p];
+    if (weight == CPU_PLANAR) {
+        const uint64_t groups = tensor->width >> (tensor->type >> 4 & 15u);
+
+        out_matrix->type = tensor->type;
+        out_matrix->stride[0] = tensor->width / 8 * (tensor->type >> 8 & 0xffu);
+        out_matrix->stride[1] = groups * 2;
+        out_matrix->stride[2] = groups;
+        return;
+    }
+    for (uint32_t p = 0; p < 3; p++) {
+        const struct accel_format *format = &device->formats[weight];
+
         out_matrix->stride[p] = tensor->width / format->block_values * format->plane_bytes[p];
     }
 }
@@ -20,7 +30,7 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
     const struct accel_matmul *attributes = node->node->attributes;
     const struct accel_value *w = sdk_input(node, 1);
 
-    if (w->type != cpu_weight_type(kernel->variant & 0xffu))
+    if (cpu_weight_of(w->type) != (int)(kernel->variant & 0xffu))
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
@@ -109,7 +119,7 @@ uint64_t cpu_matmul_work(const struct sdk_call *call)
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
-    if (sdk_input(node, 0)->type != cpu_weight_type(kernel->variant))
+    if (cpu_weight_of(sdk_input(node, 0)->type) != (int)kernel->variant)
         return "no kernel for this type of table";
     if (sdk_input(node, 1)->type != ACCEL_I32 || sdk_output(node, 0)->type != ACCEL_F32)
         return "ids have to be I32 and y F32";

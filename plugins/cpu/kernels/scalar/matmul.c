@@ -9,14 +9,14 @@
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 
-#define CHUNK 256u
+#define CHUNK 512u /* a multiple of every block */
 #define ROWS 4u
 
 /* Where the values from `at` on of a row begin. */
 static void planes_at(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at,
-                      const void *out_planes[2])
+                      const void *out_planes[3])
 {
-    for (size_t p = 0; p < 2; p++) {
+    for (size_t p = 0; p < 3; p++) {
         size_t offset = row * w->stride[p] + at / format->block_values * format->plane_bytes[p];
         out_planes[p] = p < format->planes ? (const char *)w->plane[p] + offset : NULL;
     }
@@ -25,7 +25,7 @@ static void planes_at(const struct accel_format *format, const struct cpu_matrix
 static void decode(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
                    float *out)
 {
-    const void *planes[2];
+    const void *planes[3];
     planes_at(format, w, row, at, planes);
     (void)accel_format_decode(format->type, planes, count, out);
 }
@@ -90,7 +90,7 @@ static void sum_row8(const struct accel_format *format, const struct cpu_matmul 
     for (size_t b = 0; b < blocks; b++) {
         int32_t w[CPU_BLOCK];
         float d, m;
-        const void *planes[2];
+        const void *planes[3];
         planes_at(format, &call->w, j, b * CPU_BLOCK, planes);
         digits(format, planes, b * CPU_BLOCK % format->block_values, w, &d, &m);
         for (size_t r = 0; r < rows; r++) {
@@ -124,8 +124,9 @@ static void sum_decoded8(const struct accel_format *format, const struct cpu_mat
 /* Formats of which `digits` knows the layout. */
 static int has_digits(const struct accel_format *format)
 {
-    return format->kind == ACCEL_FORMAT_PLANAR || format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 ||
-           format->type == ACCEL_Q4_1;
+    if (format->kind == ACCEL_FORMAT_PLANAR)
+        return format->planes == 2 && format->digit_bits >= 4;
+    return format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 || format->type == ACCEL_Q4_1;
 }
 
 static void matmul(const struct cpu_matmul *call, uint32_t type, int eight, size_t begin, size_t end)
@@ -213,3 +214,19 @@ MATMUL8(q5_k, ACCEL_Q5_K)
 MATMUL8(q6_k, ACCEL_Q6_K)
 MATMUL8(iq4_nl, ACCEL_IQ4_NL)
 MATMUL8(iq4_xs, ACCEL_IQ4_XS)
+
+void cpu_matmul_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, call->w.type, 0, begin, end);
+}
+
+void cpu_matmul8_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, call->w.type, 1, begin, end);
+}
+
+void cpu_embed_planar_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
+                             size_t begin, size_t end)
+{
+    embed(table, table->type, rows, width, ids, y, begin, end);
+}

@@ -8,7 +8,7 @@
  * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations); 128 rows 25 Gmac/s, half of the peak of 51.
  */
 #include "finish.h"
-#include "unpack.h"
+#include "planar.h"
 
 #define CHUNK 512u
 #define TILE_W 4u
@@ -69,16 +69,24 @@ CPU_INLINE void decode_blocks(const struct layout f, const struct cpu_matrix *w,
 CPU_INLINE void decode_runs(const struct kind kind, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
                             float *out)
 {
-    const uint8_t *bytes = (const uint8_t *)w->plane[0] + row * w->stride[0];
     for (size_t end = at + count; at < end; at += RUN_VALUES, out += RUN_VALUES) {
         struct run run;
         const size_t values = least(RUN_VALUES, end - at);
-        unpack(kind, bytes, at, values, &run);
+        take_apart(kind, w, row, at, values, &run);
         for (size_t i = 0; i < values; i += VN) {
             vf d = v_set(run.d[i / 16]), q = v_load_i8((const uint8_t *)run.digits + i);
             v_store(out + i, kind.minimum ? v_fma(q, d, v_set(run.m[i / 16])) : q * d);
         }
     }
+}
+
+/* What the type of the matrix says is looked at for every call. */
+CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    if (is_asymmetric(w))
+        decode_runs(kind_planar_a, w, row, at, count, out);
+    else
+        decode_runs(kind_planar, w, row, at, count, out);
 }
 
 /* How a tile reads its rows of W. */
@@ -296,3 +304,4 @@ KERNELS(q5_k, READ_RUNS, layout_q8_0, decode_runs(kind_q5_k, w, row, at, count, 
 KERNELS(q6_k, READ_RUNS, layout_q8_0, decode_runs(kind_q6_k, w, row, at, count, out))
 KERNELS(iq4_nl, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_nl, w, row, at, count, out))
 KERNELS(iq4_xs, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_xs, w, row, at, count, out))
+KERNELS(planar, READ_RUNS, layout_q8_0, decode_planar(w, row, at, count, out))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul with activations rounded to 8 bits, for the formats of unpack.h.
+ * Matmul with activations rounded to 8 bits, for the formats of unpack.h and planar.h.
  * Layout: weights as they lie. Tile: 8 runs of 256 weights of one row of W are taken apart into the first cache, and 2
  * rows of x at a time pass over them; sums of 32 products are exact integers, scaled in float.
  * Bound: operations.
  */
 #include "finish.h"
-#include "unpack.h"
+#include "planar.h"
 
 #define RUNS 8u    /* of a row of W taken apart at a time: 3 KiB */
 #define X_ROWS 64u /* rows of x that pass over them */
@@ -106,9 +106,9 @@ CPU_INLINE void unpack_row(const struct kind kind, const struct cpu_matrix *w, s
 {
     const uint8_t *row = (const uint8_t *)w->plane[0] + j * w->stride[0];
     for (size_t done = 0; done < values; done += RUN_VALUES) {
-        prefetch_ahead(row + (at + done) / kind.block_values * kind.block_bytes, w->stride[0]);
-        prefetch_ahead(row + (at + done) / kind.block_values * kind.block_bytes + 64, w->stride[0]);
-        unpack(kind, row, at + done, least(RUN_VALUES, values - done), runs++);
+        prefetch_ahead(row + bytes_before(kind, w, at + done), w->stride[0]);
+        prefetch_ahead(row + bytes_before(kind, w, at + done) + 64, w->stride[0]);
+        take_apart(kind, w, j, at + done, least(RUN_VALUES, values - done), runs++);
     }
 }
 
@@ -164,3 +164,11 @@ MATMUL8(q5_k)
 MATMUL8(q6_k)
 MATMUL8(iq4_nl)
 MATMUL8(iq4_xs)
+
+void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (is_asymmetric(&call->w))
+        matmul8(kind_planar_a, call, begin, end);
+    else
+        matmul8(kind_planar, call, begin, end);
+}
