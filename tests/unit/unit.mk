@@ -248,3 +248,7 @@ tests_unit_doctor_table_LDADD = $(core_test_libs)
 unit_tests += tests/unit/eval_scores
 tests_unit_eval_scores_SOURCES = %D%/eval_scores.c
 tests_unit_eval_scores_LDADD = $(model_test_libs) -lm
+unit_tests += tests/unit/eval_text
+tests_unit_eval_text_SOURCES = %D%/eval_text.c %D%/session_support.h
+tests_unit_eval_text_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_eval_text_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm

@@ -33,8 +33,9 @@ struct accel_quantize_row {
  * at a time. */
 typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_bytes, uint64_t all_bytes);
 
-#define ACCEL_QUANTIZE_NEAREST 1u /**< flag: take the scale that the extreme value of a block gives, and search none   \
-                                   */
+#define ACCEL_QUANTIZE_NEAREST                                                                                         \
+    1u /**< flag: take the scale that the extreme value of a block gives, and search none                              \
+        */
 
 /** What to write. Open. */
 struct accel_quantize_options {
