@@ -12,6 +12,7 @@ dist_man_MANS += \
 	%D%/accelctl-profile.1 \
 	%D%/accelctl-quantize.1 \
 	%D%/accelctl-run.1 \
+	%D%/accelctl-scores.1 \
 	%D%/accelctl-snapshot.1 \
 	%D%/accelctl-trace.1 \
 	%D%/accelctl-version.1 \

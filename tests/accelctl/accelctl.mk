@@ -19,6 +19,7 @@ accelctl_tests = \
 	%D%/profile.sh \
 	%D%/quantize.sh \
 	%D%/readme.sh \
+	%D%/scores.sh \
 	%D%/signals.sh \
 	%D%/tables.sh \
 	%D%/trace.sh \

@@ -58,9 +58,12 @@ accelctl_sources = \
 	%D%/verb_profile.c \
 	%D%/verb_quantize.c \
 	%D%/verb_run.c \
+	%D%/verb_scores.c \
 	%D%/verb_snapshot.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \
+	%D%/working.c \
+	%D%/working.h \
 	%D%/verbs.c \
 	%D%/verbs.def
 accelctl_SOURCES = %D%/main.c $(accelctl_sources)

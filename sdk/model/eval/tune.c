@@ -252,7 +252,7 @@ static void say_choices(struct tuner *tuner)
                  (tuner->scores->facts.external + 1) / 2, tuner->scores->facts.external);
         snprintf(report->choices[2 * TOOL_VOTE + i], CHOICE_BYTES,
                  "the same members: share of those with a score of 0.5 or more");
-        snprintf(report->choices[2 * TOOLS + i], CHOICE_BYTES, "%.4f instead of 0.5",
+        snprintf(report->choices[2 * TOOLS + i], CHOICE_BYTES, "%s: %.4f instead of 0.5", i ? "rows" : "responses",
                  (i ? &report->summary.row_best : &report->summary.group_best)->threshold);
     }
 }
