@@ -93,7 +93,7 @@ static int32_t take_failure(struct accel_context *context, struct accel_listed *
                             struct accel_error *error)
 {
     char reason[1024];
-    accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
+    accel_log_write(&context->log, ACCEL_LOG_INFO, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
                     accel_error_name(why->code), why->text);
     snprintf(reason, sizeof(reason), "not ranked, and no plan can be made: %s%s%s%s", why->text,
              why->remedy[0] != '\0' ? " (" : "", why->remedy, why->remedy[0] != '\0' ? ")" : "");
@@ -121,7 +121,7 @@ int32_t accel_rank_begin(struct accel_context *context, struct accel_error *erro
     if (code == ACCEL_OK && accel_profile_warn(context->profile, &context->log, &table) != ACCEL_OK)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder, table.text);
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
-        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"",
+        accel_log_write(&context->log, ACCEL_LOG_INFO, "device", "profile=\"%s\" text=\"%s\"",
                         folder == NULL ? "" : folder, why->text);
     free(folder);
     return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why->text) : ACCEL_OK;

@@ -292,7 +292,8 @@ static int32_t take_candidate(struct discovery *discovery, const struct accel_ca
         verdict.code = code;
         refuse(plugins, record, &verdict);
     }
-    accel_log_write(discovery->options->log, code == ACCEL_OK ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, ROOM,
+    /* A refused plugin is a record that every list of plugins shows: no news for the log. */
+    accel_log_write(discovery->options->log, ACCEL_LOG_INFO, ROOM,
                     "file=\"%s\" place=%s name=%s state=%u from_cache=%u text=\"%s\"", record->plugin.info.path,
                     candidate->place, record->plugin.info.name, record->plugin.info.state,
                     record->plugin.info.from_cache, record->plugin.info.text);

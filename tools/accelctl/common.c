@@ -75,7 +75,7 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_context_options options = {.size = sizeof options,
                                             .flags = common->no_cache ? ACCEL_CONTEXT_NO_CACHE : 0,
                                             .log = log_line,
-                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_ERROR,
+                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN,
                                             .driver_path = drivers,
                                             .profile_path = common->profiles,
                                             .host_path = common->host};
