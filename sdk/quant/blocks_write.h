@@ -8,12 +8,19 @@
 #define QUANT_BLOCKS_WRITE_H
 
 #include <accel/quant/format.h>
+#include <stddef.h>
 
 typedef void quant_encode_block(const float *values, const float *weight, int search, uint8_t *block);
 
 quant_encode_block quant_encode_q4_0, quant_encode_q4_1, quant_encode_q5_0, quant_encode_q5_1, quant_encode_q8_0;
 quant_encode_block quant_encode_q2_k, quant_encode_q3_k, quant_encode_q4_k, quant_encode_q5_k, quant_encode_q6_k;
 quant_encode_block quant_encode_iq4_nl, quant_encode_iq4_xs;
+
+/* The weights of the values from `at` on, where there are any. */
+static inline const float *quant_weight_at(const float *weight, size_t at)
+{
+    return weight ? weight + at : NULL;
+}
 
 /* The levels of the iq4 formats. */
 extern const signed char quant_iq4_levels[16];

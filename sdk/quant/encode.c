@@ -15,33 +15,27 @@ static const struct {
     {ACCEL_Q6_K, quant_encode_q6_k}, {ACCEL_IQ4_NL, quant_encode_iq4_nl}, {ACCEL_IQ4_XS, quant_encode_iq4_xs},
 };
 
-static const float *weight_at(const float *weight, size_t at)
-{
-    return weight ? weight + at : NULL;
-}
-
 static void encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,
                           size_t count, void *const *planes)
 {
     uint8_t *digits = planes[0], *scales = planes[1], *zeros = format->planes > 2 ? planes[2] : NULL;
     for (size_t at = 0; at < count; at += format->block_values) {
         size_t group = at / format->block_values;
-        quant_encode_planar(format, values + at, weight_at(weight, at), search, digits + group * format->plane_bytes[0],
-                            scales + group * format->plane_bytes[1], zeros ? zeros + group : NULL);
+        quant_encode_planar(format, values + at, quant_weight_at(weight, at), search,
+                            digits + group * format->plane_bytes[0], scales + group * format->plane_bytes[1],
+                            zeros ? zeros + group : NULL);
     }
 }
 
 static int32_t encode_scalar(uint32_t type, const float *values, size_t count, uint8_t *bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = accel_f32_bits(values[i]);
+    if (type != ACCEL_F32 && type != ACCEL_F16 && type != ACCEL_BF16)
+        return ACCEL_E_UNSUPPORTED;
+    if (type == ACCEL_F32 && count > 0)
+        memcpy(bytes, values, count * sizeof(*values));
+    for (size_t i = 0; type != ACCEL_F32 && i < count; i++) {
         uint16_t half = type == ACCEL_BF16 ? accel_bf16_from_f32(values[i]) : accel_f16_from_f32(values[i]);
-        if (type == ACCEL_F32)
-            memcpy(bytes + 4 * i, &bits, sizeof(bits));
-        else if (type == ACCEL_F16 || type == ACCEL_BF16)
-            memcpy(bytes + 2 * i, &half, sizeof(half));
-        else
-            return ACCEL_E_UNSUPPORTED;
+        memcpy(bytes + 2 * i, &half, sizeof(half));
     }
     return ACCEL_OK;
 }
@@ -66,7 +60,7 @@ static int32_t encode(uint32_t type, const float *values, const float *weight, i
         if (encoders[i].type != type)
             continue;
         for (size_t at = 0; at < count; at += format.block_values, block += format.plane_bytes[0])
-            encoders[i].encode(values + at, weight_at(weight, at), search, block);
+            encoders[i].encode(values + at, quant_weight_at(weight, at), search, block);
         return ACCEL_OK;
     }
     return ACCEL_E_UNSUPPORTED;

@@ -35,30 +35,20 @@ float quant_write_half(uint8_t *bytes, float value)
     return accel_f16_to_f32(half);
 }
 
-static int clamp(int value, int low, int high)
+/* Stores a scale; answers what values are multiplied with to get digits. Without a search these are the digits of other
+ * tools, which take them under the scale before it was rounded. */
+static float store_scale(uint8_t *scale, float d, int search)
 {
-    return value < low ? low : value > high ? high : value;
+    float stored = quant_write_half(scale, d);
+    return quant_reciprocal(search ? stored : d);
 }
 
 void quant_encode_q8_0(const float *values, const float *weight, int search, uint8_t *block)
 {
-    float d = fabsf(quant_extreme(values, 32)) / 127.0f, inverse;
-    if (search) {
-        d = quant_write_half(block, quant_fit_symmetric(values, weight, 32, -127, 127));
-        inverse = quant_reciprocal(d);
-    } else {
-        quant_write_half(block, d);
-        inverse = quant_reciprocal(d);
-    }
+    float d = search ? quant_fit_symmetric(values, weight, 32, -127, 127) : fabsf(quant_extreme(values, 32)) / 127.0f;
+    float inverse = store_scale(block, d, search);
     for (int j = 0; j < 32; j++)
-        block[2 + j] = (uint8_t)(int8_t)clamp((int)roundf(values[j] * inverse), -128, 127);
-}
-
-/* Digits 0 .. highest of 32 values that are already in units of the scale and not below zero. */
-static void digits_of(const float *values, float m, float inverse, int highest, int digits[32])
-{
-    for (int j = 0; j < 32; j++)
-        digits[j] = clamp((int)((values[j] - m) * inverse + 0.5f), 0, highest);
+        block[2 + j] = (uint8_t)(int8_t)quant_clamp(roundf(values[j] * inverse), -128, 127);
 }
 
 static void write_nibbles(const int digits[32], uint8_t *bytes)
@@ -80,36 +70,30 @@ static void write_fifth(const int digits[32], uint8_t *bytes)
 static void encode_centred(const float *values, const float *weight, int search, int half, uint8_t *scale,
                            int digits[32])
 {
-    float d = quant_extreme(values, 32) / (float)-half, inverse;
-    if (search)
-        inverse = quant_reciprocal(quant_write_half(scale, quant_fit_symmetric(values, weight, 32, -half, half - 1)));
-    else {
-        quant_write_half(scale, d);
-        inverse = quant_reciprocal(d);
-    }
+    float d =
+        search ? quant_fit_symmetric(values, weight, 32, -half, half - 1) : quant_extreme(values, 32) / (float)-half;
+    float inverse = store_scale(scale, d, search);
     for (int j = 0; j < 32; j++)
-        digits[j] = clamp((int)(values[j] * inverse + ((float)half + 0.5f)), 0, 2 * half - 1);
+        digits[j] = (int)quant_clamp(values[j] * inverse + ((float)half + 0.5f), 0, (float)(2 * half - 1));
 }
 
+/* Scale and minimum, and digits from 0 to `highest`: writes both and fills the digits. */
 static void encode_minimum(const float *values, const float *weight, int search, int highest, uint8_t *block,
                            int digits[32])
 {
-    float d, m = values[0], high = values[0], inverse;
+    float d, m = values[0], high = values[0], stored, inverse;
     for (int j = 1; j < 32; j++) {
         m = values[j] < m ? values[j] : m;
         high = values[j] > high ? values[j] : high;
     }
     d = (high - m) / (float)highest;
-    if (search) {
+    if (search)
         quant_fit_affine(values, weight, 32, highest, 0, &d, &m);
-        d = quant_write_half(block, d);
-        m = quant_write_half(block + 2, m);
-    } else {
-        quant_write_half(block, d);
-        quant_write_half(block + 2, m);
-    }
-    inverse = quant_reciprocal(d);
-    digits_of(values, m, inverse, highest, digits);
+    inverse = store_scale(block, d, search);
+    stored = quant_write_half(block + 2, m);
+    m = search ? stored : m;
+    for (int j = 0; j < 32; j++)
+        digits[j] = (int)quant_clamp((values[j] - m) * inverse + 0.5f, 0, (float)highest);
 }
 
 void quant_encode_q4_0(const float *values, const float *weight, int search, uint8_t *block)

@@ -31,11 +31,6 @@ static int whole(float value, int low, int high)
     return (int)quant_clamp(quant_round(value), (float)low, (float)high);
 }
 
-static const float *weight_at(const float *weight, size_t at)
-{
-    return weight ? weight + at : NULL;
-}
-
 /* `groups` groups whose digits go from 0 to `highest`; scales and minima from 0 to `most`. */
 static void fit_minima(const float *values, const float *weight, int groups, int highest, int most, uint8_t *d,
                        uint8_t *dmin, struct minima *out)
@@ -43,8 +38,8 @@ static void fit_minima(const float *values, const float *weight, int groups, int
     float scale[16], minimum[16], largest = 0, lowest = 0;
     const size_t count = (size_t)(VALUES / groups);
     for (int g = 0; g < groups; g++) {
-        quant_fit_affine(values + (size_t)g * count, weight_at(weight, (size_t)g * count), count, highest, 1, &scale[g],
-                         &minimum[g]);
+        quant_fit_affine(values + (size_t)g * count, quant_weight_at(weight, (size_t)g * count), count, highest, 1,
+                         &scale[g], &minimum[g]);
         largest = scale[g] > largest ? scale[g] : largest;
         lowest = minimum[g] < lowest ? minimum[g] : lowest;
     }
@@ -72,8 +67,8 @@ static void fit_signed(const float *values, const float *weight, int groups, int
     float scale[16], most;
     const size_t count = (size_t)(VALUES / groups);
     for (int g = 0; g < groups; g++)
-        scale[g] = quant_fit_symmetric(values + (size_t)g * count, weight_at(weight, (size_t)g * count), count, lowest,
-                                       highest);
+        scale[g] = quant_fit_symmetric(values + (size_t)g * count, quant_weight_at(weight, (size_t)g * count), count,
+                                       lowest, highest);
     most = quant_extreme(scale, (size_t)groups);
     out->d = quant_write_half(d, most / (float)low);
     for (int g = 0; g < groups; g++)
@@ -193,7 +188,7 @@ void quant_encode_iq4_xs(const float *values, const float *weight, int search, u
     (void)search;
     memset(block, 0, 136);
     for (size_t g = 0; g < 8; g++)
-        scale[g] = quant_fit_levels(values + 32 * g, weight_at(weight, 32 * g), 32, quant_iq4_nearest);
+        scale[g] = quant_fit_levels(values + 32 * g, quant_weight_at(weight, 32 * g), 32, quant_iq4_nearest);
     d = quant_write_half(block, quant_extreme(scale, 8) / -32.0f);
     inverse = quant_reciprocal(d);
     for (int g = 0; g < 8; g++) {

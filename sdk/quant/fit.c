@@ -50,9 +50,6 @@ static float sum_lanes(const float lanes[LANES])
     return sum;
 }
 
-/* What rounding takes away and gives: whole numbers whose ties go to the even one. */
-#define MAGIC 12582912.0f
-
 /* ---- one scale ---- */
 
 /* Sums of w * x * q and w * q * q for the digits under 1 / inverse. */
@@ -65,7 +62,7 @@ static void sums_symmetric(const struct group *group, float inverse, float lowes
             float q = group->value[i + j] * inverse;
             q = q < lowest ? lowest : q;
             q = q > highest ? highest : q;
-            q = (q + MAGIC) - MAGIC;
+            q = quant_round(q);
             float wq = group->weight[i + j] * q;
             xq[j] += wq * group->value[i + j];
             qq[j] += wq * q;
@@ -114,7 +111,7 @@ static void sums_affine(const struct group *group, float m, float inverse, float
             float q = (group->value[i + j] - m) * inverse;
             q = q < 0 ? 0 : q;
             q = q > highest ? highest : q;
-            q = (q + MAGIC) - MAGIC;
+            q = quant_round(q);
             float wq = group->weight[i + j] * q;
             q_sum[j] += wq;
             qq[j] += wq * q;

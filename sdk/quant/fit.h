@@ -32,16 +32,19 @@ float quant_extreme(const float *values, size_t count);
 /* 1 / d, or 0 where that is no finite number: such a group is stored with scale 0 anyway. */
 float quant_reciprocal(float d);
 
-/* To nearest, ties to even; for numbers below 2^22. */
+/* To nearest, ties to even; for numbers below 2^22. Adding 1.5 * 2^23 leaves no bits behind the point, and unlike
+ * rintf it is a vector instruction everywhere. */
 static inline float quant_round(float value)
 {
     const float magic = 12582912.0f;
     return (value + magic) - magic;
 }
 
+/* NaN becomes `low`: the inverse of a tiny scale may be infinite, and zero times it is no number. What comes out is
+ * safe to convert to a whole number and to index with. */
 static inline float quant_clamp(float value, float low, float high)
 {
-    return value < low ? low : value > high ? high : value;
+    return value > low ? value < high ? value : high : low;
 }
 
 #endif

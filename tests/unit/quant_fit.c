@@ -188,7 +188,8 @@ static void grids_come_back(void **state)
 
 static void odd_groups(void **state)
 {
-    static float groups[][512] = {{0}, {[7] = 3.5f}, {[0] = -1e30f, [1] = 1e30f}, {[3] = 1e-30f}, {[5] = 6e4f}};
+    static float groups[][512] = {{0},          {[7] = 3.5f},   {[0] = -1e30f, [1] = 1e30f}, {[3] = 1e-30f},
+                                  {[5] = 6e4f}, {[3] = 1e-38f}, {[0] = -3e38f, [1] = 3e38f}};
     struct planes p = planes_new();
     float again[512], constant[512];
 
@@ -213,13 +214,36 @@ static void odd_groups(void **state)
     planes_free(&p);
 }
 
+/* Where a group's scale passes what a half holds its values saturate, each on its own side of zero. */
+static void sides_are_kept(void **state)
+{
+    struct planes p = planes_new();
+    float values[512], again[512];
+
+    (void)state;
+    for (size_t i = 0; i < 512; i++)
+        values[i] = i % 2 ? -1e20f : 2e20f;
+    for (size_t i = 0; i < FORMATS; i++) {
+        uint32_t type = accel_format_find(formats[i].name);
+
+        for (int search = 0; search < 2; search++) {
+            assert_int_equal(search ? accel_format_fit(type, values, NULL, 512, p.plane)
+                                    : accel_format_encode(type, values, 512, p.plane),
+                             ACCEL_OK);
+            assert_int_equal(accel_format_decode(type, (const void *const *)p.plane, 512, again), ACCEL_OK);
+            for (size_t v = 0; v < 512; v++)
+                assert_true(v % 2 ? again[v] <= 0 : again[v] >= 0);
+        }
+    }
+    planes_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_of_normal_data),
-        cmocka_unit_test(weights_count),
-        cmocka_unit_test(grids_come_back),
-        cmocka_unit_test(odd_groups),
+        cmocka_unit_test(errors_of_normal_data), cmocka_unit_test(weights_count),
+        cmocka_unit_test(grids_come_back),       cmocka_unit_test(odd_groups),
+        cmocka_unit_test(sides_are_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,16 +75,16 @@ int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, siz
 int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out);
 
 /**
- * Encodes a row, rounding to nearest under the scale that the group's extreme gives: f32, f16, bf16, every interleaved
- * format with a decoder and every planar one. Formats with blocks of 256 values, whose scales are rounded too, search
- * as accel_format_fit does. Values have to be finite; a group beyond the range of a binary16 scale saturates.
- * Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for a format without an encoder.
+ * Encodes a row of `count` values, rounding to nearest under the scale that the group's extreme gives: f32, f16, bf16,
+ * every interleaved format with a decoder and every planar one. Formats with blocks of 256 values, whose scales are
+ * rounded too, search as accel_format_fit does. Values have to be finite; a group beyond the range of a binary16 scale
+ * saturates. Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for a format without an encoder.
  */
 int32_t accel_format_encode(uint32_t type, const float *values, size_t count, void *const *planes);
 
 /**
- * Encodes a row under the scales that leave the smallest sum of `weight` times squared error that a search over
- * candidates and least squares find. `weight` [count] is not negative; NULL: all the same. Else as
+ * Encodes a row of `count` values under the scales that leave the smallest sum of `weight` times squared error that a
+ * search over candidates and least squares find. `weight` [count] is not negative; NULL: all the same. Else as
  * accel_format_encode.
  */
 int32_t accel_format_fit(uint32_t type, const float *values, const float *weight, size_t count, void *const *planes);
