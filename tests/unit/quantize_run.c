@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "sdk/model/format/gguf_write.h"
 #include "tests/bench/random_model.h"
 
 /* 2 layers; 27 MB in F16 and 54 MB in F32, which is more than what is written between two synchronisations. */
@@ -195,6 +196,52 @@ static int32_t stop_in_the_middle(void *data, uint64_t done, uint64_t all)
     return done > all / 2;
 }
 
+/* A file whose data lies at multiples of `alignment`, and says so. */
+static void write_aligned(const char *path, uint32_t alignment)
+{
+    static const uint64_t dims[] = {3, 32};
+    const struct accel_model_value value = {.size = sizeof value,
+                                            .kind = ACCEL_MODEL_UNSIGNED,
+                                            .key = "general.alignment",
+                                            .data = &alignment,
+                                            .count = 1,
+                                            .width = sizeof alignment};
+    struct model_gguf_tensor tensors[] = {{.name = "a.weight", .dims = dims, .rank = 2, .type = ACCEL_F32},
+                                          {.name = "b.weight", .dims = dims, .rank = 2, .type = ACCEL_F32}};
+    float row[3 * 32];
+    struct model_gguf_header header;
+    struct accel_error error = {0};
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    OK(model_gguf_header(path, (const struct accel_model_value *const[]){&value}, 1, tensors, 2, &header, &error));
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)header.file_bytes) == 0);
+    assert_int_equal(pwrite(fd, header.data, header.bytes, 0), (ssize_t)header.bytes);
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+            row[i] = (float)(t + 1) * (float)i;
+        assert_int_equal(tensors[t].offset % alignment, 0);
+        assert_int_equal(pwrite(fd, row, sizeof row, (off_t)tensors[t].offset), (ssize_t)sizeof row);
+    }
+    close(fd);
+    free(header.data);
+}
+
+/* The value general.alignment is copied, and what is written keeps to it. */
+static void test_alignment(void **state)
+{
+    struct accel_quantize_options options = {.size = sizeof options, .type = "f16"};
+    struct accel_error error = {0};
+    struct files f;
+
+    (void)state;
+    names(&f, "aligned");
+    write_aligned(f.in, 4096);
+    OK(write_as(f.in, f.out, &options, NULL, &error));
+    compare_files(f.in, f.out, false);
+    unlink(f.in);
+    unlink(f.out);
+}
+
 static void compare_bytes(const char *a, const char *b)
 {
     int fds[2] = {open(a, O_RDONLY | O_CLOEXEC), open(b, O_RDONLY | O_CLOEXEC)};
@@ -336,8 +383,9 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),         cmocka_unit_test(test_rows), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_types),    cmocka_unit_test(test_rows),          cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_killed),   cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,3 +252,6 @@ unit_tests += tests/unit/eval_text
 tests_unit_eval_text_SOURCES = %D%/eval_text.c %D%/session_support.h
 tests_unit_eval_text_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_eval_text_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/format_staged
+tests_unit_format_staged_SOURCES = %D%/format_staged.c
+tests_unit_format_staged_LDADD = $(model_test_libs)

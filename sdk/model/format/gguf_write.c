@@ -3,6 +3,7 @@
 
 #include "sdk/model/format/gguf_write.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "sdk/model/format/fault.h"
 #include "sdk/model/format/pool.h"
 
-#define ALIGNMENT ((uint64_t)32)
+/* Of the data of tensors, where no value says otherwise. */
+#define DEFAULT_ALIGNMENT ((uint64_t)32)
+#define GGUF_VERSION 3u
 
 /* Numbers of GGUF for what a value is, by its kind and width. */
 static const struct {
@@ -26,6 +29,15 @@ static const struct {
     {ACCEL_MODEL_FLOAT, 8, 12},   {ACCEL_MODEL_UNSIGNED, 8, 10}, {ACCEL_MODEL_SIGNED, 8, 11},
 };
 #define NUMBER_LIST 9u
+
+/* A header while it is written. `name` is the file's, for messages. */
+struct writer {
+    FILE *out;
+    const char *name;
+    uint64_t alignment;
+    uint64_t data; /* where the next tensor's begins, behind the header */
+    struct accel_error *error;
+};
 
 static void put(FILE *out, const void *data, uint64_t bytes)
 {
@@ -49,16 +61,17 @@ static void put_text(FILE *out, const char *text, uint64_t length)
     put(out, text, length);
 }
 
-static int32_t put_value(FILE *out, const char *name, const struct accel_model_value *value, struct accel_error *error)
+static int32_t put_value(const struct writer *writer, const struct accel_model_value *value)
 {
     const struct accel_model_text *texts = value->data;
+    FILE *out = writer->out;
     uint32_t number = NUMBER_LIST;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].kind == value->kind && numbers[i].width == value->width)
             number = numbers[i].number;
     if (number == NUMBER_LIST)
-        return model_fault(error, ACCEL_E_INVALID, name, MODEL_NO_OFFSET, "GGUF cannot hold the value %.100s",
-                           value->key);
+        return model_fault(writer->error, ACCEL_E_INVALID, writer->name, MODEL_NO_OFFSET,
+                           "GGUF cannot hold the value %.100s", value->key);
     put_text(out, value->key, strlen(value->key));
     put_u32(out, value->list ? NUMBER_LIST : number);
     if (value->list) {
@@ -72,71 +85,99 @@ static int32_t put_value(FILE *out, const char *name, const struct accel_model_v
     return ACCEL_OK;
 }
 
-static int32_t describe(FILE *out, const char *name, struct model_gguf_tensor *tensor, uint64_t *at,
-                        struct accel_error *error)
+/* Readers place the data by this value, so the file has to keep to it. */
+static int32_t take_alignment(struct writer *writer, const struct accel_model_value *value)
+{
+    uint64_t alignment = 0;
+    if (accel_model_value_u64(value, 0, &alignment, NULL) != ACCEL_OK || alignment == 0 ||
+        (alignment & (alignment - 1)) != 0)
+        return model_fault(writer->error, ACCEL_E_INVALID, writer->name, MODEL_NO_OFFSET, "%s is no power of two",
+                           value->key);
+    writer->alignment = alignment;
+    return ACCEL_OK;
+}
+
+static int32_t refuse_size(const struct writer *writer)
+{
+    return model_fault(writer->error, ACCEL_E_LIMIT, writer->name, MODEL_NO_OFFSET, "the file would pass 2^63 bytes");
+}
+
+static int32_t put_tensor(struct writer *writer, struct model_gguf_tensor *tensor)
 {
     const struct model_element *element = model_element_gguf_type(tensor->type);
+    FILE *out = writer->out;
     const char *reason;
     if (element == NULL)
-        return model_fault(error, ACCEL_E_UNSUPPORTED, name, MODEL_NO_OFFSET, "GGUF has no type for tensor %.100s",
-                           tensor->name);
+        return model_fault(writer->error, ACCEL_E_UNSUPPORTED, writer->name, MODEL_NO_OFFSET,
+                           "GGUF has no type for tensor %.100s", tensor->name);
     if (model_element_bytes(element, tensor->dims, tensor->rank, &tensor->bytes, &reason) != ACCEL_OK)
-        return model_fault(error, ACCEL_E_INVALID, name, MODEL_NO_OFFSET, "tensor %.100s of type %s: %s", tensor->name,
-                           element->name, reason);
+        return model_fault(writer->error, ACCEL_E_INVALID, writer->name, MODEL_NO_OFFSET,
+                           "tensor %.100s of type %s: %s", tensor->name, element->name, reason);
     put_text(out, tensor->name, strlen(tensor->name));
     put_u32(out, tensor->rank);
     for (uint32_t i = tensor->rank; i > 0; i--)
         put_u64(out, tensor->dims[i - 1]);
     put_u32(out, element->number);
-    put_u64(out, *at);
-    tensor->offset = *at;
-    if (!add_u64(*at, tensor->bytes, at) || !align_u64(*at, ALIGNMENT, at) || *at > INT64_MAX)
-        return model_fault(error, ACCEL_E_LIMIT, name, MODEL_NO_OFFSET, "the file would pass 2^63 bytes");
+    put_u64(out, writer->data);
+    tensor->offset = writer->data;
+    if (!add_u64(writer->data, tensor->bytes, &writer->data) ||
+        !align_u64(writer->data, writer->alignment, &writer->data) || writer->data > INT64_MAX)
+        return refuse_size(writer);
     return ACCEL_OK;
 }
 
-static int32_t write_header(FILE *out, const char *name, const struct accel_model_value *const *values,
-                            uint64_t value_count, struct model_gguf_tensor *tensors, uint64_t tensor_count,
-                            uint64_t *out_data, struct accel_error *error)
+static int32_t put_all(struct writer *writer, const struct accel_model_value *const *values, uint64_t value_count,
+                       struct model_gguf_tensor *tensors, uint64_t tensor_count)
 {
     int32_t code = ACCEL_OK;
-    put(out, "GGUF", 4);
-    put_u32(out, 3);
-    put_u64(out, tensor_count);
-    put_u64(out, value_count);
-    for (uint64_t i = 0; i < value_count && code == ACCEL_OK; i++)
-        code = put_value(out, name, values[i], error);
-    *out_data = 0;
+    put(writer->out, "GGUF", 4);
+    put_u32(writer->out, GGUF_VERSION);
+    put_u64(writer->out, tensor_count);
+    put_u64(writer->out, value_count);
+    for (uint64_t i = 0; i < value_count && code == ACCEL_OK; i++) {
+        code = put_value(writer, values[i]);
+        if (code == ACCEL_OK && strcmp(values[i]->key, "general.alignment") == 0)
+            code = take_alignment(writer, values[i]);
+    }
     for (uint64_t i = 0; i < tensor_count && code == ACCEL_OK; i++)
-        code = describe(out, name, &tensors[i], out_data, error);
+        code = put_tensor(writer, &tensors[i]);
     return code;
+}
+
+/* The data begins at the next multiple of the alignment behind the header. */
+static int32_t place(const struct writer *writer, struct model_gguf_tensor *tensors, uint64_t tensor_count,
+                     struct model_gguf_header *header)
+{
+    uint64_t begin;
+    if (!align_u64(header->bytes, writer->alignment, &begin) || !add_u64(begin, writer->data, &header->file_bytes) ||
+        header->file_bytes > INT64_MAX)
+        return refuse_size(writer);
+    for (uint64_t i = 0; i < tensor_count; i++)
+        tensors[i].offset += begin;
+    return ACCEL_OK;
 }
 
 int32_t model_gguf_header(const char *name, const struct accel_model_value *const *values, uint64_t value_count,
                           struct model_gguf_tensor *tensors, uint64_t tensor_count,
                           struct model_gguf_header *out_header, struct accel_error *error)
 {
-    static const char padding[ALIGNMENT];
     struct model_gguf_header header = {0};
-    uint64_t data = 0;
-    FILE *out = open_memstream(&header.data, &header.bytes);
+    struct writer writer = {.name = name, .alignment = DEFAULT_ALIGNMENT, .error = error};
+    bool failed;
     int32_t code;
-    if (out == NULL)
-        return model_no_memory(error, name, 4096);
-    code = write_header(out, name, values, value_count, tensors, tensor_count, &data, error);
-    if (code == ACCEL_OK && fflush(out) == 0)
-        put(out, padding, (ALIGNMENT - header.bytes % ALIGNMENT) % ALIGNMENT);
-    if (ferror(out) != 0 && code == ACCEL_OK)
+    writer.out = open_memstream(&header.data, &header.bytes);
+    if (writer.out == NULL)
+        return model_no_memory(error, name, sizeof(header));
+    code = put_all(&writer, values, value_count, tensors, tensor_count);
+    failed = ferror(writer.out) != 0;
+    failed = fclose(writer.out) != 0 || failed;
+    if (failed && code == ACCEL_OK)
         code = model_no_memory(error, name, header.bytes);
-    if (fclose(out) != 0 && code == ACCEL_OK)
-        code = model_no_memory(error, name, header.bytes);
-    if (code != ACCEL_OK) {
+    if (code == ACCEL_OK)
+        code = place(&writer, tensors, tensor_count, &header);
+    if (code == ACCEL_OK)
+        *out_header = header;
+    else
         free(header.data);
-        return code;
-    }
-    for (uint64_t i = 0; i < tensor_count; i++)
-        tensors[i].offset += header.bytes;
-    header.file_bytes = header.bytes + data;
-    *out_header = header;
-    return ACCEL_OK;
+    return code;
 }

@@ -22,6 +22,9 @@
 #define SYNC_BYTES ((uint64_t)16 << 20)
 #define LINE_BYTES 96
 
+/* What has become of a piece. */
+enum piece { PIECE_MISSING, PIECE_WRITTEN, PIECE_ON_DISK };
+
 struct model_staged {
     char *path;
     char *part;    /* PATH.part */
@@ -30,8 +33,9 @@ struct model_staged {
     int journal_fd;
     uint32_t pieces;
     uint32_t resumed;
-    unsigned char *done; /* of each piece: 1 on the disk, 2 written since the last synchronisation */
-    uint64_t unsynced;
+    unsigned char *state; /* [pieces], enum piece */
+    uint64_t unsynced;    /* bytes of pieces that are written and not known to be on the disk */
+    off_t journal_end;    /* behind its last whole line */
     pthread_mutex_t mutex;
 };
 
@@ -69,32 +73,39 @@ static void first_line(const struct model_staged_plan *plan, char line[LINE_BYTE
              plan->pieces);
 }
 
+static FILE *open_journal(const struct model_staged *staged)
+{
+    int fd = dup(staged->journal_fd);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (file == NULL && fd >= 0)
+        close(fd);
+    return file;
+}
+
 /* Takes the pieces that the journal lists; false where it is for another file. A last line without its end was being
- * written when the process ended. */
+ * written when the process ended. It is cut off: the next line would else be read as its end. */
 static bool read_journal(struct model_staged *staged, const struct model_staged_plan *plan)
 {
     char wanted[LINE_BYTES], line[LINE_BYTES];
-    int fd = dup(staged->journal_fd);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    FILE *file = open_journal(staged);
     bool same;
-    if (file == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (file == NULL)
         return false;
-    }
     rewind(file);
     first_line(plan, wanted);
     same = fgets(line, sizeof(line), file) != NULL && strcmp(line, wanted) == 0;
+    staged->journal_end = (off_t)strlen(wanted);
     while (same && fgets(line, sizeof(line), file) != NULL) {
         char *end;
         unsigned long piece = strtoul(line, &end, 10);
         if (end == line || *end != '\n' || piece >= plan->pieces)
             break;
-        staged->resumed += staged->done[piece] == 0;
-        staged->done[piece] = 1;
+        staged->journal_end += (off_t)strlen(line);
+        staged->resumed += staged->state[piece] == PIECE_MISSING;
+        staged->state[piece] = PIECE_ON_DISK;
     }
     fclose(file);
-    return same;
+    return same && ftruncate(staged->journal_fd, staged->journal_end) == 0;
 }
 
 /* A disk without room is found now and not after half of the work, where the file system can tell. */
@@ -111,7 +122,7 @@ static int32_t begin(struct model_staged *staged, const struct model_staged_plan
 {
     char line[LINE_BYTES];
     int32_t code;
-    memset(staged->done, 0, plan->pieces);
+    memset(staged->state, PIECE_MISSING, plan->pieces);
     staged->resumed = 0;
     first_line(plan, line);
     if (ftruncate(staged->journal_fd, 0) != 0)
@@ -125,7 +136,24 @@ static int32_t begin(struct model_staged *staged, const struct model_staged_plan
         code = model_fault_errno(error, staged->part, "cannot write to the disk", errno);
     if (code == ACCEL_OK)
         code = write_at(staged->journal_fd, staged->journal, line, strlen(line), 0, error);
+    staged->journal_end = (off_t)strlen(line);
     return code;
+}
+
+/* Whether the file that was locked still has the name PATH.part. Another process may have finished it between the
+ * opening and the lock; what is locked then is the file in its place. */
+static bool has_name(const struct model_staged *staged)
+{
+    struct stat locked, named;
+    return fstat(staged->fd, &locked) == 0 && stat(staged->part, &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+}
+
+static int32_t refuse_busy(const struct model_staged *staged, struct accel_error *error)
+{
+    model_fault(error, ACCEL_E_BUSY, staged->part, MODEL_NO_OFFSET, "another process is writing it");
+    accel_error_remedy(error, "wait for it, or write to another name");
+    return ACCEL_E_BUSY;
 }
 
 static int32_t open_both(struct model_staged *staged, struct accel_error *error)
@@ -133,13 +161,11 @@ static int32_t open_both(struct model_staged *staged, struct accel_error *error)
     staged->fd = open(staged->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     if (staged->fd < 0)
         return model_fault_errno(error, staged->part, "cannot create", errno);
-    if (flock(staged->fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK)
-            return model_fault_errno(error, staged->part, "cannot lock", errno);
-        model_fault(error, ACCEL_E_BUSY, staged->part, MODEL_NO_OFFSET, "another process is writing it");
-        accel_error_remedy(error, "wait for it, or write to another name");
-        return ACCEL_E_BUSY;
-    }
+    if (flock(staged->fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? refuse_busy(staged, error)
+                                    : model_fault_errno(error, staged->part, "cannot lock", errno);
+    if (!has_name(staged))
+        return refuse_busy(staged, error);
     staged->journal_fd = open(staged->journal, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     return staged->journal_fd >= 0 ? ACCEL_OK : model_fault_errno(error, staged->journal, "cannot create", errno);
 }
@@ -150,43 +176,52 @@ static bool has_size(const struct model_staged *staged, uint64_t bytes)
     return fstat(staged->fd, &status) == 0 && (uint64_t)status.st_size == bytes;
 }
 
-int32_t model_staged_open(const struct model_staged_plan *plan, struct model_staged **out_staged,
-                          struct accel_error *error)
+/* A file with its names and nothing open; NULL without memory. */
+static struct model_staged *make(const struct model_staged_plan *plan)
 {
     struct model_staged *staged = calloc(1, sizeof(*staged));
-    int32_t code;
-    *out_staged = NULL;
     if (staged == NULL)
-        return model_no_memory(error, plan->path, sizeof(*staged));
+        return NULL;
     staged->fd = staged->journal_fd = -1;
     staged->pieces = plan->pieces;
     pthread_mutex_init(&staged->mutex, NULL);
     staged->path = strdup(plan->path);
     staged->part = with_suffix(plan->path, ".part");
     staged->journal = with_suffix(plan->path, ".part.journal");
-    staged->done = calloc(plan->pieces ? plan->pieces : 1, 1);
-    if (!staged->path || !staged->part || !staged->journal || !staged->done)
-        code = model_no_memory(error, plan->path, plan->pieces);
-    else
-        code = open_both(staged, error);
-    if (code == ACCEL_OK && !(has_size(staged, plan->bytes) && read_journal(staged, plan)))
+    staged->state = calloc(plan->pieces ? plan->pieces : 1, 1);
+    if (staged->path && staged->part && staged->journal && staged->state)
+        return staged;
+    model_staged_close(staged);
+    return NULL;
+}
+
+int32_t model_staged_open(const struct model_staged_plan *plan, struct model_staged **out_staged,
+                          struct accel_error *error)
+{
+    struct model_staged *staged = make(plan);
+    int32_t code;
+    *out_staged = NULL;
+    if (staged == NULL)
+        return model_no_memory(error, plan->path, plan->pieces);
+    code = open_both(staged, error);
+    if (code == ACCEL_OK && !(has_size(staged, plan->bytes) && read_journal(staged, plan))) {
         code = begin(staged, plan, error);
-    if (code != ACCEL_OK) {
-        /* Nothing was there, and nothing has come of it. */
-        if (code != ACCEL_E_BUSY && staged->journal_fd >= 0) {
+        /* Neither file holds anything that a later run could take up. */
+        if (code != ACCEL_OK) {
             unlink(staged->part);
             unlink(staged->journal);
         }
-        model_staged_close(staged);
-        return code;
     }
-    *out_staged = staged;
-    return ACCEL_OK;
+    if (code == ACCEL_OK)
+        *out_staged = staged;
+    else
+        model_staged_close(staged);
+    return code;
 }
 
 bool model_staged_has(const struct model_staged *staged, uint32_t piece)
 {
-    return piece < staged->pieces && staged->done[piece] == 1;
+    return piece < staged->pieces && staged->state[piece] == PIECE_ON_DISK;
 }
 
 uint32_t model_staged_resumed(const struct model_staged *staged)
@@ -203,22 +238,22 @@ int32_t model_staged_write(struct model_staged *staged, uint64_t offset, const v
 /* Brings the file to the disk, then says so in the journal. The mutex is held. */
 static int32_t synchronise(struct model_staged *staged, struct accel_error *error)
 {
-    off_t end = lseek(staged->journal_fd, 0, SEEK_END);
     int32_t code = ACCEL_OK;
-    if (end < 0)
-        return model_fault_errno(error, staged->journal, "cannot seek", errno);
     if (fdatasync(staged->fd) != 0)
         return model_fault_errno(error, staged->part, "cannot write to the disk", errno);
     for (uint32_t i = 0; i < staged->pieces && code == ACCEL_OK; i++) {
         char line[16];
-        if (staged->done[i] != 2)
+        if (staged->state[i] != PIECE_WRITTEN)
             continue;
         snprintf(line, sizeof(line), "%" PRIu32 "\n", i);
-        code = write_at(staged->journal_fd, staged->journal, line, strlen(line), (uint64_t)end, error);
-        end += (off_t)strlen(line);
-        staged->done[i] = 1;
+        code = write_at(staged->journal_fd, staged->journal, line, strlen(line), (uint64_t)staged->journal_end, error);
+        if (code != ACCEL_OK)
+            break;
+        staged->journal_end += (off_t)strlen(line);
+        staged->state[i] = PIECE_ON_DISK;
     }
-    staged->unsynced = 0;
+    if (code == ACCEL_OK)
+        staged->unsynced = 0;
     return code;
 }
 
@@ -226,7 +261,7 @@ int32_t model_staged_piece_done(struct model_staged *staged, uint32_t piece, uin
 {
     int32_t code = ACCEL_OK;
     pthread_mutex_lock(&staged->mutex);
-    staged->done[piece] = 2;
+    staged->state[piece] = PIECE_WRITTEN;
     staged->unsynced += bytes;
     if (staged->unsynced >= SYNC_BYTES)
         code = synchronise(staged, error);
@@ -261,6 +296,6 @@ void model_staged_close(struct model_staged *staged)
     free(staged->path);
     free(staged->part);
     free(staged->journal);
-    free(staged->done);
+    free(staged->state);
     free(staged);
 }

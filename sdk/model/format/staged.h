@@ -3,11 +3,12 @@
  * A large file that is written piece by piece, in any order and by several threads, and that can be taken up again
  * after the process was killed. Until it is finished it has the name PATH.part beside its place, with
  * PATH.part.journal: what it is to become (an identity that the caller computes from everything that decides its bytes)
- * and which pieces are on the disk. A journal of another identity is refused nothing: the file is begun anew.
+ * and which pieces are on the disk. Where the journal has another identity, the file is begun anew.
  *
- * Ownership: the caller frees with model_staged_close, which keeps an unfinished file for the next run. Threads: write
- * and piece_done from any; the others alone. Errors: ACCEL_E_BUSY while another process writes the same file,
- * ACCEL_E_IO, ACCEL_E_DENIED, ACCEL_E_NOT_FOUND from the system, ACCEL_E_MEMORY.
+ * Ownership: the caller frees with model_staged_close, which keeps an unfinished file for the next run; the strings of
+ * a plan are copied. Threads: write and piece_done from any; the others while no thread is in those. Errors:
+ * ACCEL_E_BUSY while another process writes the same file, ACCEL_E_IO, ACCEL_E_DENIED, ACCEL_E_NOT_FOUND from the
+ * system, ACCEL_E_MEMORY.
  */
 #ifndef ACCEL_SDK_MODEL_FORMAT_STAGED_H
 #define ACCEL_SDK_MODEL_FORMAT_STAGED_H
@@ -25,24 +26,25 @@ struct model_staged_plan {
     uint64_t header_bytes;
     uint64_t bytes; /* of the whole file */
     uint64_t identity;
-    uint32_t pieces;
+    uint32_t pieces; /* that piece_done tells of, numbered from 0 */
 };
 
 /* Creates the file with its header, or takes up what an earlier run left. */
 int32_t model_staged_open(const struct model_staged_plan *plan, struct model_staged **out_staged,
                           struct accel_error *error);
 
-/* True for a piece that an earlier run has written. */
+/* True for a piece that is on the disk: before the first piece_done, one that an earlier run has written. */
 bool model_staged_has(const struct model_staged *staged, uint32_t piece);
 
 /* Pieces that an earlier run has written. */
 uint32_t model_staged_resumed(const struct model_staged *staged);
 
+/* Writes bytes of the file at `offset`; the header is there already. */
 int32_t model_staged_write(struct model_staged *staged, uint64_t offset, const void *data, uint64_t bytes,
                            struct accel_error *error);
 
-/* All bytes of a piece have been written. It counts as done after the next synchronisation, of which there is one for
- * every 64 MiB. */
+/* All `bytes` bytes of a piece have been written. The journal tells of it after the next synchronisation, of which
+ * there is one for every 16 MiB and one when the file is closed. */
 int32_t model_staged_piece_done(struct model_staged *staged, uint32_t piece, uint64_t bytes, struct accel_error *error);
 
 /* Puts the file in its place, replacing one that is there; others see the old one or the whole new one. */

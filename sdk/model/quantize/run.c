@@ -19,7 +19,7 @@
 #define CHUNK_VALUES ((uint64_t)1 << 20)
 
 /** What is left of one tensor. */
-struct progress_of {
+struct tensor_state {
     uint64_t next;      /* first row that nobody has taken */
     uint64_t unwritten; /* rows */
     double error;       /* sum of squared differences */
@@ -31,23 +31,29 @@ struct run {
     struct accel_quantize_job *job;
     struct model_staged *staged;
     pthread_mutex_t mutex;
-    uint64_t tensor; /* the first that has rows to take */
-    struct progress_of *states;
+    uint64_t tensor;             /* the first that has rows to take */
+    struct tensor_state *states; /* [count of the job] */
     uint64_t done_bytes;
     uint64_t all_bytes;
     int32_t code; /* of the first failure */
     struct accel_error *error;
 };
 
+/** Memory that grows with what is wanted of it; what it held is lost then. */
+struct room {
+    void *data;
+    size_t bytes;
+};
+
 /** Rows of one tensor, and room for them. */
 struct chunk {
     uint64_t tensor;
-    uint64_t row;
+    uint64_t row; /* the first */
     uint64_t rows;
-    unsigned char *in; /* bytes as they are in the file, where it is not mapped */
-    float *values;
-    unsigned char *out;
-    size_t in_room, value_room, out_room;
+    struct room in;     /* bytes as they are in the file, where it is not mapped */
+    struct room values; /* floats [rows][width] */
+    struct room out;    /* bytes as they will be */
+    struct room again;  /* floats [width] that were stored */
 };
 
 static uint64_t width_of(const struct model_gguf_tensor *tensor)
@@ -76,9 +82,9 @@ static bool take(struct run *run, struct chunk *chunk)
     bool taken = false;
     pthread_mutex_lock(&run->mutex);
     while (run->code == ACCEL_OK && run->tensor < run->job->count && !taken) {
-        struct progress_of *state = &run->states[run->tensor];
+        struct tensor_state *state = &run->states[run->tensor];
         uint64_t rows = rows_of(run->job, run->tensor), most = rows_of_chunk(run->job, run->tensor);
-        if (state->next >= rows || model_staged_has(run->staged, (uint32_t)run->tensor)) {
+        if (state->next >= rows) {
             run->tensor++;
             continue;
         }
@@ -109,7 +115,7 @@ static int32_t settle(struct run *run, const struct chunk *chunk, uint64_t bytes
 {
     struct accel_quantize_job *job = run->job;
     struct accel_quantize_row *row = &job->rows[chunk->tensor];
-    struct progress_of *state = &run->states[chunk->tensor];
+    struct tensor_state *state = &run->states[chunk->tensor];
     int32_t code = ACCEL_OK;
     bool complete;
     pthread_mutex_lock(&run->mutex);
@@ -130,18 +136,17 @@ static int32_t settle(struct run *run, const struct chunk *chunk, uint64_t bytes
     return code;
 }
 
-static bool make_room(void **room, size_t *bytes, uint64_t wanted)
+static int32_t make_room(const struct run *run, struct room *room, uint64_t wanted, struct accel_error *error)
 {
     void *larger;
-    if (wanted <= *bytes)
-        return true;
+    if (wanted <= room->bytes)
+        return ACCEL_OK;
     larger = wanted > SIZE_MAX ? NULL : malloc((size_t)wanted);
     if (larger == NULL)
-        return false;
-    free(*room);
-    *room = larger;
-    *bytes = (size_t)wanted;
-    return true;
+        return model_no_memory(error, accel_model_file_path(run->job->file), wanted);
+    free(room->data);
+    *room = (struct room){larger, (size_t)wanted};
+    return ACCEL_OK;
 }
 
 /* Bytes of the file as it is: from where it is mapped, else read into the chunk's room. */
@@ -151,13 +156,13 @@ static int32_t read_rows(const struct run *run, struct chunk *chunk, uint64_t of
     const struct accel_model_file *file = run->job->file;
     const struct accel_model_tensor *tensor = accel_model_file_tensor(file, chunk->tensor);
     const unsigned char *data = accel_model_file_data(file, tensor);
+    int32_t code;
     *out_data = data != NULL ? data + offset : NULL;
     if (data != NULL)
         return ACCEL_OK;
-    if (!make_room((void **)&chunk->in, &chunk->in_room, bytes))
-        return model_no_memory(error, accel_model_file_path(file), bytes);
-    *out_data = chunk->in;
-    return accel_model_file_read(file, tensor, offset, bytes, chunk->in, error);
+    code = make_room(run, &chunk->in, bytes, error);
+    *out_data = chunk->in.data;
+    return code == ACCEL_OK ? accel_model_file_read(file, tensor, offset, bytes, chunk->in.data, error) : code;
 }
 
 static int32_t copy(struct run *run, struct chunk *chunk, struct accel_error *error)
@@ -171,14 +176,15 @@ static int32_t copy(struct run *run, struct chunk *chunk, struct accel_error *er
 }
 
 /* The sum of squared differences between the values and what was stored of them, row by row. */
-static int32_t measure(struct chunk *chunk, uint32_t type, size_t width, size_t row_bytes, double *difference,
+static int32_t measure(const struct chunk *chunk, uint32_t type, size_t width, size_t row_bytes, double *difference,
                        double *power)
 {
-    float *again = malloc(width * sizeof(*again));
-    int32_t code = again == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+    const unsigned char *out = chunk->out.data;
+    float *again = chunk->again.data;
+    int32_t code = ACCEL_OK;
     for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
-        const float *values = chunk->values + row * width;
-        const void *planes[ACCEL_FORMAT_PLANES] = {chunk->out + row * row_bytes};
+        const float *values = (const float *)chunk->values.data + row * width;
+        const void *planes[ACCEL_FORMAT_PLANES] = {out + row * row_bytes};
         code = accel_format_decode(type, planes, width, again);
         for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
             double d = (double)again[i] - (double)values[i];
@@ -186,7 +192,6 @@ static int32_t measure(struct chunk *chunk, uint32_t type, size_t width, size_t 
             *power += (double)values[i] * (double)values[i];
         }
     }
-    free(again);
     return code;
 }
 
@@ -200,6 +205,12 @@ static int32_t refuse_values(const struct run *run, const struct chunk *chunk, u
     return ACCEL_E_CORRUPT;
 }
 
+static int32_t refuse_tensor(const struct run *run, const struct chunk *chunk, int32_t code, struct accel_error *error)
+{
+    return accel_error_set(error, code, "%s: tensor %.100s cannot be converted", accel_model_file_path(run->job->file),
+                           run->job->rows[chunk->tensor].name);
+}
+
 static int32_t encode_rows(const struct run *run, struct chunk *chunk, const unsigned char *data, size_t width,
                            size_t from_bytes, size_t to_bytes, struct accel_error *error)
 {
@@ -207,8 +218,8 @@ static int32_t encode_rows(const struct run *run, struct chunk *chunk, const uns
     int32_t code = ACCEL_OK;
     for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
         const void *from[ACCEL_FORMAT_PLANES] = {data + r * from_bytes};
-        void *to[ACCEL_FORMAT_PLANES] = {chunk->out + r * to_bytes};
-        float *values = chunk->values + r * width;
+        void *to[ACCEL_FORMAT_PLANES] = {(unsigned char *)chunk->out.data + r * to_bytes};
+        float *values = (float *)chunk->values.data + r * width;
         code = accel_format_decode(row->from, from, width, values);
         for (size_t i = 0; i < width && code == ACCEL_OK; i++)
             if (!isfinite(values[i]))
@@ -217,9 +228,7 @@ static int32_t encode_rows(const struct run *run, struct chunk *chunk, const uns
             code = run->job->nearest ? accel_format_encode(row->to, values, width, to)
                                      : accel_format_fit(row->to, values, NULL, width, to);
     }
-    if (code != ACCEL_OK)
-        accel_error_set(error, code, "tensor %.100s cannot be converted", row->name);
-    return code;
+    return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(run, chunk, code, error);
 }
 
 static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error *error)
@@ -233,20 +242,24 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
     if (code == ACCEL_OK)
         code = accel_format_row_bytes(row->to, 0, width, &to_bytes);
     if (code != ACCEL_OK)
-        return accel_error_set(error, code, "tensor %.100s cannot be converted", row->name);
-    if (!make_room((void **)&chunk->values, &chunk->value_room, chunk->rows * width * sizeof(float)) ||
-        !make_room((void **)&chunk->out, &chunk->out_room, chunk->rows * to_bytes))
-        return model_no_memory(error, accel_model_file_path(run->job->file), chunk->rows * width * sizeof(float));
-    code = read_rows(run, chunk, chunk->row * from_bytes, chunk->rows * from_bytes, &data, error);
+        return refuse_tensor(run, chunk, code, error);
+    code = make_room(run, &chunk->values, chunk->rows * width * sizeof(float), error);
+    if (code == ACCEL_OK)
+        code = make_room(run, &chunk->out, chunk->rows * to_bytes, error);
+    if (code == ACCEL_OK)
+        code = make_room(run, &chunk->again, width * sizeof(float), error);
+    if (code == ACCEL_OK)
+        code = read_rows(run, chunk, chunk->row * from_bytes, chunk->rows * from_bytes, &data, error);
     if (code == ACCEL_OK)
         code = encode_rows(run, chunk, data, width, from_bytes, to_bytes, error);
     if (code == ACCEL_OK)
-        code = model_staged_write(run->staged, tensor->offset + chunk->row * to_bytes, chunk->out,
+        code = model_staged_write(run->staged, tensor->offset + chunk->row * to_bytes, chunk->out.data,
                                   chunk->rows * to_bytes, error);
     if (code != ACCEL_OK)
         return code;
-    if (measure(chunk, row->to, width, to_bytes, &difference, &power) != ACCEL_OK)
-        return model_no_memory(error, accel_model_file_path(run->job->file), width * sizeof(float));
+    code = measure(chunk, row->to, width, to_bytes, &difference, &power);
+    if (code != ACCEL_OK)
+        return refuse_tensor(run, chunk, code, error);
     return settle(run, chunk, chunk->rows * to_bytes, difference, power, error);
 }
 
@@ -261,9 +274,10 @@ static void *work(void *data)
         if (code != ACCEL_OK)
             fail(run, code, &error);
     }
-    free(chunk.in);
-    free(chunk.values);
-    free(chunk.out);
+    free(chunk.in.data);
+    free(chunk.values.data);
+    free(chunk.out.data);
+    free(chunk.again.data);
     return NULL;
 }
 
@@ -289,8 +303,6 @@ static int32_t check_path(const struct accel_quantize_job *job, const char *path
 {
     struct stat in, out;
     int fd = accel_model_file_part_fd(job->file, 0);
-    if (path == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: path is NULL");
     if (fd >= 0 && fstat(fd, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
         return accel_error_set(error, ACCEL_E_INVALID, "%s: is the file that is read; write to another name", path);
     return ACCEL_OK;
@@ -305,6 +317,7 @@ static void begin_states(struct run *run)
         run->all_bytes += row->bytes;
         if (!model_staged_has(run->staged, (uint32_t)i))
             continue;
+        run->states[i].next = rows_of(run->job, i);
         run->done_bytes += row->bytes;
         row->relative_error = row->converted ? -1 : 0;
     }
@@ -315,7 +328,10 @@ int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uin
 {
     struct run run = {.job = job, .error = error};
     struct model_staged_plan plan;
-    int32_t code = check_path(job, path, error);
+    int32_t code;
+    if (job == NULL || path == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: job or path is NULL");
+    code = check_path(job, path, error);
     if (code != ACCEL_OK)
         return code;
     plan = (struct model_staged_plan){.path = path,
