@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { THREADS_MAX = 1024 };
+
 struct quantize_options {
     const char *type;
     struct text_list keep;
@@ -31,7 +33,7 @@ static const struct option_row options[] = {
     {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
      "copy tensors whose names match, as 'blk.*.attn_v.weight'; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
-     "threads; without it one for each processor", 1, 1024},
+     "threads; without it one for each processor", 1, THREADS_MAX},
     {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL, "say what would be written, and end", 0,
      0},
     {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},
@@ -47,10 +49,10 @@ static void interrupt(int number)
     interrupted = 1;
 }
 
-/* What the line on the terminal knows. */
+/* The line on the terminal that says how far a run is. */
 struct bar {
     struct timespec begun;
-    double told; /* seconds */
+    double told; /* when the line was last written, in seconds since `begun` */
     uint32_t shown;
     uint32_t on;
 };
@@ -69,6 +71,7 @@ static int32_t tell(void *data, uint64_t done, uint64_t all)
     double now = seconds_since(&bar->begun), part = all == 0 ? 1 : (double)done / (double)all;
     char text[32], whole[32];
 
+    /* A run that is soon over needs no line. */
     if (bar->on && now > 0.5 && now - bar->told >= 0.1) {
         bar->told = now;
         bar->shown = 1;
@@ -173,25 +176,52 @@ static int32_t write_file(struct accel_quantize_job *job, const char *out, struc
     return code;
 }
 
-static int refuse(const struct quantize_options *chosen, struct accel_error *error)
+static int refuse(uint32_t json, struct accel_error *error)
 {
-    int code = EXIT_INTERRUPTED;
+    int code;
 
-    if (error->code == ACCEL_E_CANCELLED)
+    switch (error->code) {
+    case ACCEL_E_CANCELLED:
         accel_error_remedy(error, "the same command goes on from there");
-    else if (error->code == ACCEL_E_IO)
+        code = EXIT_INTERRUPTED;
+        break;
+    case ACCEL_E_IO:
         code = EXIT_FAILED;
-    else if (error->code == ACCEL_E_INVALID)
+        break;
+    case ACCEL_E_INVALID:
         code = EXIT_USAGE;
-    else
-        return say_error(chosen->json, error);
-    return say(chosen->json, code, accel_error_name(error->code), error->text, error->remedy);
+        break;
+    default:
+        return say_error(json, error);
+    }
+    return say(json, code, accel_error_name(error->code), error->text, error->remedy);
+}
+
+/* One for each processor, as many as the library takes. */
+static uint32_t default_threads(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (uint32_t)count;
+}
+
+static struct accel_quantize_options wanted_of(const struct quantize_options *chosen, struct bar *bar)
+{
+    return (struct accel_quantize_options){.size = sizeof(struct accel_quantize_options),
+                                           .threads =
+                                               chosen->threads == 0 ? default_threads() : (uint32_t)chosen->threads,
+                                           .type = chosen->type,
+                                           .keep_count = chosen->keep.count,
+                                           .flags = chosen->nearest ? ACCEL_QUANTIZE_NEAREST : 0,
+                                           .keep = chosen->keep.items,
+                                           .progress = tell,
+                                           .progress_data = bar};
 }
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct quantize_options chosen = {.type = "q4_k"};
-    struct accel_quantize_options wanted = {.size = sizeof wanted};
+    struct accel_quantize_options wanted;
     struct accel_quantize_job *job = NULL;
     struct accel_model_file *file = NULL;
     struct accel_error error = {0};
@@ -203,20 +233,14 @@ static int run(int count, char **arguments, const struct verb *verb)
     if (code >= 0)
         return code;
     clock_gettime(CLOCK_MONOTONIC, &bar.begun);
-    wanted.type = chosen.type;
-    wanted.threads = chosen.threads == 0 ? (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) : (uint32_t)chosen.threads;
-    wanted.flags = chosen.nearest ? ACCEL_QUANTIZE_NEAREST : 0;
-    wanted.keep = chosen.keep.items;
-    wanted.keep_count = chosen.keep.count;
-    wanted.progress = tell;
-    wanted.progress_data = &bar;
+    wanted = wanted_of(&chosen, &bar);
     result = accel_model_file_open(arguments[0], NULL, &file, &error);
     if (result == ACCEL_OK)
         result = accel_quantize_plan(file, &wanted, &job, &error);
     if (result == ACCEL_OK && !chosen.dry)
         result = write_file(job, arguments[1], &bar, &resumed, &error);
     if (result != ACCEL_OK) {
-        code = refuse(&chosen, &error);
+        code = refuse(chosen.json, &error);
     } else if (chosen.json) {
         code = print_document(job, arguments[1], resumed, seconds_since(&bar.begun));
     } else {
@@ -233,8 +257,8 @@ const struct verb verb_quantize = {
     .summary = "write a model again with other types of weights",
     .arguments = "IN OUT",
     .detail =
-        "IN and OUT are GGUF files. Matrices are rounded to nearest; norms and biases, and rows that are no whole "
-        "number of blocks, keep their precision, and --tensors says so for each.\n"
+        "IN and OUT are GGUF files. Matrices are rounded under the scales that lose least; norms and biases, and rows "
+        "that are no whole number of blocks, keep their precision, and --tensors says so for each.\n"
         "OUT gets its name when it is complete. A run that was interrupted or killed left OUT.part; the same "
         "command goes on from there.",
     .example = "accelctl quantize --type q8_0 model-f16.gguf model-q8_0.gguf\na file of half the size",

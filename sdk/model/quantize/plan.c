@@ -5,6 +5,7 @@
 #include <accel/quant/format.h>
 #include <fnmatch.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +19,9 @@
 #include "sdk/model/quantize/internal.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
-#define ENCODERS 2u
+#define ENCODERS 3u
+
+#define THREADS_MAX 1024u
 
 /* Types that can be written, with the number of general.file_type where most matrices have that type. */
 static const struct target {
@@ -44,15 +47,17 @@ static const struct target {
     {"q3_k", "Q3_K", ACCEL_Q3_K, 11, ACCEL_IQ4_NL},
     {"q2_k", "Q2_K", ACCEL_Q2_K, 10, ACCEL_IQ4_NL},
 };
+#define TARGETS (sizeof(targets) / sizeof(targets[0]))
 
 static const struct target *find_target(const char *name)
 {
-    for (size_t i = 0; name != NULL && i < sizeof(targets) / sizeof(targets[0]); i++)
+    for (size_t i = 0; name != NULL && i < TARGETS; i++)
         if (strcasecmp(targets[i].name, name) == 0)
             return &targets[i];
     return NULL;
 }
 
+/* The row of a type that is in the table. */
 static const struct target *find_type(uint32_t type)
 {
     const struct target *target = targets;
@@ -193,6 +198,15 @@ static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_
     return code == ACCEL_OK ? identify(job, error) : code;
 }
 
+static int32_t refuse_type(const char *type, struct accel_error *error)
+{
+    char known[160];
+    size_t used = 0;
+    for (size_t i = 0; i < TARGETS && used < sizeof(known); i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", targets[i].name);
+    return accel_error_set(error, ACCEL_E_UNSUPPORTED, "type \"%.40s\" is none of %s", type == NULL ? "" : type, known);
+}
+
 static int32_t check(const struct accel_model_file *file, const struct accel_quantize_options *options,
                      struct accel_error *error)
 {
@@ -200,20 +214,39 @@ static int32_t check(const struct accel_model_file *file, const struct accel_qua
     if (accel_model_file_format(file) != ACCEL_MODEL_GGUF)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: only GGUF files are converted", path);
     if (find_target(options->type) == NULL)
-        return accel_error_set(
-            error, ACCEL_E_UNSUPPORTED,
-            "type \"%.40s\" is none of f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k, q4_1, q4_0, iq4_nl, "
-            "iq4_xs, q3_k, q2_k",
-            options->type == NULL ? "" : options->type);
+        return refuse_type(options->type, error);
     if (options->keep_count > 0 && options->keep == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
     if ((options->flags & ~ACCEL_QUANTIZE_NEAREST) != 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_quantize_options.flags 0x%x has unknown bits",
                                options->flags);
-    if (options->threads > 1024)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.threads is %u, at most 1024",
-                               options->threads);
+    if (options->threads > THREADS_MAX)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.threads is %u, at most %u",
+                               options->threads, THREADS_MAX);
+    if (accel_model_file_tensor_count(file) > UINT32_MAX)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%s: has more than %u tensors", path, UINT32_MAX);
     return ACCEL_OK;
+}
+
+static struct accel_quantize_job *make(const struct accel_model_file *file,
+                                       const struct accel_quantize_options *options)
+{
+    uint64_t count = accel_model_file_tensor_count(file);
+    struct accel_quantize_job *job = calloc(1, sizeof(*job));
+    if (job == NULL)
+        return NULL;
+    *job = (struct accel_quantize_job){.file = file,
+                                       .threads = options->threads == 0 ? 1 : options->threads,
+                                       .nearest = (options->flags & ACCEL_QUANTIZE_NEAREST) != 0,
+                                       .progress = options->progress,
+                                       .progress_data = options->progress_data,
+                                       .count = count,
+                                       .rows = calloc((size_t)count + 1, sizeof(*job->rows)),
+                                       .tensors = calloc((size_t)count + 1, sizeof(*job->tensors))};
+    if (job->rows != NULL && job->tensors != NULL)
+        return job;
+    accel_quantize_free(job);
+    return NULL;
 }
 
 int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
@@ -231,27 +264,16 @@ int32_t accel_quantize_plan(const struct accel_model_file *file, const struct ac
         code = check(file, &chosen, error);
     if (code != ACCEL_OK)
         return code;
-    job = calloc(1, sizeof(*job));
+    job = make(file, &chosen);
     if (job == NULL)
-        return model_no_memory(error, accel_model_file_path(file), sizeof(*job));
-    job->file = file;
-    job->threads = chosen.threads == 0 ? 1 : chosen.threads;
-    job->nearest = (chosen.flags & ACCEL_QUANTIZE_NEAREST) != 0;
-    job->progress = chosen.progress;
-    job->progress_data = chosen.progress_data;
-    job->count = accel_model_file_tensor_count(file);
-    job->rows = calloc((size_t)job->count + 1, sizeof(*job->rows));
-    job->tensors = calloc((size_t)job->count + 1, sizeof(*job->tensors));
-    if (job->rows == NULL || job->tensors == NULL || job->count > UINT32_MAX)
-        code = model_no_memory(error, accel_model_file_path(file), job->count * sizeof(*job->rows));
+        return model_no_memory(error, accel_model_file_path(file),
+                               accel_model_file_tensor_count(file) * sizeof(*job->rows));
+    code = fill(job, &chosen, error);
+    if (code == ACCEL_OK)
+        *out_job = job;
     else
-        code = fill(job, &chosen, error);
-    if (code != ACCEL_OK) {
         accel_quantize_free(job);
-        return code;
-    }
-    *out_job = job;
-    return ACCEL_OK;
+    return code;
 }
 
 void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT

@@ -5,6 +5,9 @@
  * under the scales that lose least, row by row by several threads, so that memory stays at a few rows for each of them
  * however large the model is. The file gets its name when it is complete; a run that was killed is taken up where it
  * was.
+ *
+ * Ownership: a job owns what it shows, and keeps a reference to the file that is read, which the caller closes after
+ * it. Threads: one thread at a time may use a job; accel_quantize_run starts its own, and they end before it returns.
  */
 #ifndef ACCEL_MODEL_QUANTIZE_H
 #define ACCEL_MODEL_QUANTIZE_H
@@ -33,27 +36,27 @@ struct accel_quantize_row {
  * at a time. */
 typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_bytes, uint64_t all_bytes);
 
-#define ACCEL_QUANTIZE_NEAREST                                                                                         \
-    1u /**< flag: take the scale that the extreme value of a block gives, and search none                              \
-        */
+/** Flag: take the scale that the extreme value of a block gives, without a search. */
+#define ACCEL_QUANTIZE_NEAREST 1u
 
 /** What to write. Open. */
 struct accel_quantize_options {
     uint32_t size;
-    uint32_t threads; /**< 0: 1 */
-    const char *type; /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
-                           "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k" */
-    uint32_t keep_count;
-    uint32_t flags;                   /**< ACCEL_QUANTIZE_... */
+    uint32_t threads;    /**< at most 1024; 0: 1 */
+    const char *type;    /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
+                              "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k" */
+    uint32_t keep_count; /**< of `keep` */
+    uint32_t flags;      /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are */
     accel_quantize_progress progress; /**< may be NULL */
-    void *progress_data;
+    void *progress_data;              /**< handed to `progress`; stays the caller's, and outlives the job */
 };
 
 struct accel_quantize_job;
 
-/** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job.
- *  ACCEL_E_UNSUPPORTED: no GGUF file, or a type without an encoder. */
+/** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job; of the
+ * options nothing is kept but `progress` and its data. ACCEL_E_UNSUPPORTED: no GGUF file, or a type without an encoder;
+ *  ACCEL_E_INVALID: an argument or an option is out of range; ACCEL_E_IO, ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
                                       struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees a job. NULL is allowed. */
