@@ -70,7 +70,7 @@ has "memory.total"
 has "cpu:cpu0"
 try 0 "$accelctl" plan "$q8" --nodes --overruled
 has "layers.0.q "
-has "over auto     built in"
+has "over auto      built in"
 has "FITS"
 has "base.yaml:"
 try 0 "$accelctl" plan "$q8" --json

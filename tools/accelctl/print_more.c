@@ -73,10 +73,12 @@ void print_model(const struct opened *opened)
 
 /* ---- facts ---- */
 
-/* Facts of the request, of the device and of the model as a whole; those of its components are many. */
+/* What the line of the model says already, and facts of its components, are for --all. */
 static uint32_t is_main(const char *key)
 {
-    static const char *const groups[] = {"platform", "device.", "driver.", "host.", "request.", "model."};
+    static const char *const groups[] = {"platform",     "device.",      "driver.",       "host.",
+                                         "request.",     "client.",      "model.name",    "model.kind",
+                                         "model.family", "model.source", "model.context", "model.parameters"};
 
     for (uint32_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strncmp(key, groups[i], strlen(groups[i])) == 0)

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns where the words of the head, and what is said of settings and memory, begin. */
-enum { HEAD = 11, DETAIL = 34 };
+/* Columns where the words of the head, the places of settings and the origins of memory begin; most reasons of a plan.
+ */
+enum { HEAD = 11, REASON = 23, PLACE = 38, DETAIL = 36, REASONS = 256 };
 
 static const char *answer_name(uint32_t answer)
 {
@@ -36,23 +37,51 @@ const char *value_text(const char *value, const char *unit, char text[64])
     return text;
 }
 
-/* A place and a reason in one line. */
-static const char *reason_text(const char *place, const char *because, char *text, size_t bytes)
-{
-    char copy[400];
+/* Places with a reason, each once. */
+struct reasons {
+    const char *places[REASONS];
+    const char *texts[REASONS];
+    uint32_t count;
+};
 
-    snprintf(text, bytes, "%s%s%s", short_places(place, copy, sizeof copy), because[0] == '\0' ? "" : ": ", because);
-    return text;
+static void add_reason(struct reasons *reasons, const char *place, const char *because)
+{
+    uint32_t i = 0;
+
+    while (i < reasons->count && strcmp(reasons->places[i], place) != 0)
+        i++;
+    if (because[0] == '\0' || i == REASONS || i < reasons->count)
+        return;
+    reasons->places[i] = place;
+    reasons->texts[i] = because;
+    reasons->count++;
 }
 
-static void print_losers(const struct accel_plan_setting *setting)
+static void print_reasons(const struct reasons *reasons)
+{
+    if (reasons->count != 0)
+        printf("%sreasons%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < reasons->count; i++) {
+        char copy[400];
+        int width = printf("  %s", short_places(reasons->places[i], copy, sizeof copy));
+
+        if (width < REASON)
+            printf("%*s", REASON - width, "");
+        else
+            printf("\n%*s", REASON, "");
+        print_wrapped(REASON, REASON, reasons->texts[i]);
+    }
+}
+
+static void print_losers(const struct accel_plan_setting *setting, struct reasons *reasons)
 {
     for (uint32_t i = 0; i < setting->overruled_count; i++) {
         const struct accel_plan_loser *loser = &setting->overruled[i];
-        char value[64], text[1200];
+        char value[64], copy[400];
 
-        print_wrapped((uint32_t)printf("%*sover %-8s ", DETAIL, "", value_text(loser->value, loser->unit, value)),
-                      DETAIL + 14, reason_text(loser->place, loser->because, text, sizeof text));
+        print_wrapped((uint32_t)printf("%*sover %-9s ", PLACE - 10, "", value_text(loser->value, loser->unit, value)),
+                      PLACE + 5, short_places(loser->place, copy, sizeof copy));
+        add_reason(reasons, loser->place, loser->because);
     }
 }
 
@@ -63,6 +92,7 @@ static uint32_t is_shown(const struct accel_plan_setting *setting, const struct 
 
 static void print_settings(const struct accel_plan *plan, const struct shown *shown)
 {
+    struct reasons reasons = {.count = 0};
     uint32_t count = accel_plan_setting_count(plan);
     uint32_t listed = 0;
 
@@ -75,15 +105,17 @@ static void print_settings(const struct accel_plan *plan, const struct shown *sh
         printf("%u of %u; the others are as built in (--all lists them, --explain KEY tells why)\n", listed, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_setting *s = accel_plan_setting_get(plan, i);
-        char value[64], text[1200];
+        char value[64], copy[400];
 
         if (!is_shown(s, shown))
             continue;
-        print_wrapped((uint32_t)printf("  %-20s %-10s ", s->key, value_text(s->value, s->unit, value)), DETAIL,
-                      reason_text(s->place, s->because, text, sizeof text));
+        print_wrapped((uint32_t)printf("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value)), PLACE,
+                      short_places(s->place, copy, sizeof copy));
+        add_reason(&reasons, s->place, s->because);
         if (shown->losers)
-            print_losers(s);
+            print_losers(s, &reasons);
     }
+    print_reasons(&reasons);
 }
 
 static void print_memory(const struct accel_plan *plan)
@@ -95,44 +127,76 @@ static void print_memory(const struct accel_plan *plan)
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
         const struct accel_plan_memory *m = accel_plan_memory_get(plan, i);
 
-        print_wrapped((uint32_t)printf("  %-20s %10s  ", m->name, bytes_text(m->bytes, bytes)), DETAIL + 2, m->origin);
+        print_wrapped((uint32_t)printf("  %-20s %10s  ", m->name, bytes_text(m->bytes, bytes)), DETAIL, m->origin);
     }
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
     printf("  %-20s %10s\n", "in all", bytes_text(fit.needed, bytes));
     print_wrapped(
-        (uint32_t)printf("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)),
-        DETAIL + 2, short_places(fit.budget_origin, origin, sizeof origin));
+        (uint32_t)printf("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)), DETAIL,
+        short_places(fit.budget_origin, origin, sizeof origin));
+}
+
+uint32_t does_not_run(const struct opened *opened, struct accel_error *why)
+{
+    struct accel_session *session;
+
+    return accel_model_plan_session(opened->made, &session, why) == ACCEL_E_UNSUPPORTED &&
+           accel_plan_device(accel_model_plan_plan(opened->made)) != NULL &&
+           accel_context_recording(opened->context) == NULL;
 }
 
 /* Why a plan by formula is no more than that. */
-static void print_runs(const struct opened *opened)
+static void print_reason(const char *heading, const struct accel_error *error)
 {
-    struct accel_session *session;
-    struct accel_error error = {0};
     char copy[600];
 
-    if (accel_model_plan_session(opened->made, &session, &error) == ACCEL_OK)
-        return;
-    print_wrapped((uint32_t)printf("by formula "), HEAD, short_places(error.text, copy, sizeof copy));
-    if (error.remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error.remedy);
+    print_wrapped((uint32_t)printf("%-*s", HEAD, heading), HEAD, short_places(error->text, copy, sizeof copy));
+    if (error->remedy[0] != '\0')
+        print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error->remedy);
 }
 
-/* The verdict in a word. Where nobody says how much memory there is, that is it. */
-static void print_word(const struct accel_plan_fit *fit)
+/* The names of all devices that hold layers, or of the one, or of the platform. */
+static const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes)
 {
-    const char *word = fit->budget == 0 ? "NO LIMIT KNOWN" : fit->fits ? "FITS" : "DOES NOT FIT";
+    const struct accel_device_info *device = accel_plan_device(plan);
+    uint32_t count = accel_plan_layer_count(plan);
+    size_t used;
 
-    printf("verdict    %s%s%s ", paint(fit->fits ? PAINT_GOOD : PAINT_BAD), word, paint(PAINT_PLAIN));
+    snprintf(text, bytes, "%s", device == NULL ? accel_plan_platform(plan) : device->name);
+    if (count != 0)
+        snprintf(text, bytes, "%s", accel_plan_layer_get(plan, 0)->device);
+    for (uint32_t i = 1; i < count; i++) {
+        const char *name = accel_plan_layer_get(plan, i)->device;
+
+        used = strlen(text);
+        if (strstr(text, name) == NULL)
+            snprintf(text + used, bytes - used, ", %s", name);
+    }
+    return text;
+}
+
+/* The verdict in a word, and how wide it is. Where nobody says how much memory there is, that is it. */
+static uint32_t print_word(const struct accel_plan_fit *fit, uint32_t refused)
+{
+    const char *word = refused            ? "DOES NOT RUN"
+                       : !fit->fits       ? "DOES NOT FIT"
+                       : fit->budget == 0 ? "NO LIMIT KNOWN"
+                                          : "FITS";
+
+    return (uint32_t)printf("verdict    %s%s%s ", paint(fit->fits && !refused ? PAINT_GOOD : PAINT_BAD), word,
+                            paint(PAINT_PLAIN)) -
+           (uint32_t)(strlen(paint(PAINT_GOOD)) + strlen(paint(PAINT_PLAIN)));
 }
 
 void print_verdict(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const struct accel_device_info *device = accel_plan_device(plan);
     struct accel_plan_fit fit = {.size = sizeof fit};
-    char needed[32], budget[48] = "", short_by[48] = "", origin[300], line[600];
+    struct accel_error why = {0};
+    struct accel_session *session;
+    char needed[32], budget[48] = "", short_by[48] = "", origin[300], devices[300], line[1000];
+    uint32_t refused = does_not_run(opened, &why);
 
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
@@ -140,13 +204,16 @@ void print_verdict(const struct opened *opened)
         snprintf(budget, sizeof budget, " of %s", bytes_text(fit.budget, needed));
     if (!fit.fits)
         snprintf(short_by, sizeof short_by, ", short by %s", bytes_text(fit.short_by, needed));
-    snprintf(line, sizeof line, "on %s: needs %s%s (%s)%s", device == NULL ? accel_plan_platform(plan) : device->name,
-             bytes_text(fit.needed, needed), budget, short_places(fit.budget_origin, origin, sizeof origin), short_by);
-    print_word(&fit);
-    print_wrapped(HEAD + (fit.fits ? 5 : 13), HEAD, line);
+    snprintf(line, sizeof line, "on %s: %s %s%s (%s)%s", devices_text(plan, devices, sizeof devices),
+             refused ? "it would need" : "needs", bytes_text(fit.needed, needed), budget,
+             short_places(fit.budget_origin, origin, sizeof origin), short_by);
+    print_wrapped(print_word(&fit, refused), HEAD, line);
     if (!fit.fits)
         printf("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
-    print_runs(opened);
+    if (refused)
+        print_reason("because", &why);
+    else if (accel_model_plan_session(opened->made, &session, &why) != ACCEL_OK)
+        print_reason("by formula", &why);
 }
 
 /* Kernels with the number of nodes that each runs, in the order in which they first occur. */

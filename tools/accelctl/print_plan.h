@@ -14,6 +14,9 @@ struct shown {
     uint32_t parts;  /* types of weights by component and role */
 };
 
+/* 1 where the device is here, and the model or a setting has no implementation on it; *why says which. */
+uint32_t does_not_run(const struct opened *opened, struct accel_error *why);
+
 /* The first line: whether it fits, where, by how much; then why a plan by formula is no more than that. */
 void print_verdict(const struct opened *opened);
 void print_plan(const struct opened *opened, const struct shown *shown);

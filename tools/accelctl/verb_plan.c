@@ -147,6 +147,8 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     if (chosen->most)
         return print_most(chosen, opened);
     code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened, steps);
+    if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
+        return EXIT_REFUSED;
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
         code = EXIT_SHORT;
     return code;
@@ -200,7 +202,8 @@ const struct verb verb_plan = {
         "the folder models of the profiles. Nothing is loaded. Where the model, its family or the device is not here, "
         "the plan is made by formula and says so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
-        "is 5 where the memory does not suffice.",
+        "is 5 where the memory does not suffice, and 4 where the device is here and the model or a setting has no "
+        "implementation on it.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
     .options = options,
     .option_count = sizeof options / sizeof *options,

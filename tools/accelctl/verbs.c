@@ -18,7 +18,7 @@ const struct word_row exit_rows[] = {
     {"1", "a run, the machine or the output failed"},
     {"2", "wrong usage: options, values, settings"},
     {"3", "a file is missing, malformed or not supported, or it shrank while it was in use"},
-    {"4", "no such device, or it would only work in another way than asked and policy denies that"},
+    {"4", "no such device, or it does not run there, or only in another way than asked and policy denies that"},
     {"5", "it does not fit in memory"},
     {"6", "doctor found something that cannot be used, and says what to do about it"},
     {"130", "interrupted"},

@@ -83,6 +83,12 @@ static json_t *settings_json(const struct accel_plan *plan)
     return settings;
 }
 
+/* Null where nobody says how much memory there is. */
+static json_t *fits_json(const struct accel_plan_fit *fit)
+{
+    return fit->budget == 0 ? json_null() : json_boolean(fit->fits != 0);
+}
+
 static json_t *memory_json(const struct accel_plan *plan, const struct accel_plan_fit *fit)
 {
     json_t *rows = json_array();
@@ -94,7 +100,7 @@ static json_t *memory_json(const struct accel_plan *plan, const struct accel_pla
                               json_pack("{s:s, s:I, s:I, s:o}", "class", row->name, "bytes", (json_int_t)row->bytes,
                                         "lower", (json_int_t)row->lower, "origin", plan_text_json(row->origin)));
     }
-    return json_pack("{s:o, s:b, s:I, s:I, s:I, s:o}", "classes", rows, "fits", fit->fits != 0, "needed",
+    return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o}", "classes", rows, "fits", fits_json(fit), "needed",
                      (json_int_t)fit->needed, "budget", (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by,
                      "budget_origin", plan_text_json(fit->budget_origin));
 }
@@ -169,7 +175,7 @@ static json_t *model_json(const struct accel_model_plan *plan)
 
 static json_t *verdict_json(const struct accel_model_plan *plan, const struct accel_plan_fit *fit)
 {
-    return json_pack("{s:b, s:b, s:o, s:I, s:I, s:I}", "fits", fit->fits != 0, "exact", plan->session != NULL, "reason",
+    return json_pack("{s:o, s:b, s:o, s:I, s:I, s:I}", "fits", fits_json(fit), "exact", plan->session != NULL, "reason",
                      plan_text_json(plan->session == NULL ? plan->reason.text : ""), "needed", (json_int_t)fit->needed,
                      "budget", (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by);
 }

@@ -231,12 +231,18 @@ static int32_t make_list(const struct accel_model_plan *plan, const char *topic,
     return code;
 }
 
+static void clear_list(struct accel_model_plan_steps *list)
+{
+    for (uint32_t i = 0; list->texts != NULL && i < 3 * list->count; i++)
+        free(list->texts[i]);
+    list->count = 0;
+}
+
 void accel_model_plan_steps_free(struct accel_model_plan_steps *list)
 {
     if (list == NULL)
         return;
-    for (uint32_t i = 0; list->texts != NULL && i < 3 * list->count; i++)
-        free(list->texts[i]);
+    clear_list(list);
     free(list->texts);
     free(list->steps);
     accel_tables_free(list->tables);
@@ -298,6 +304,9 @@ int32_t accel_model_plan_advise(const struct accel_model_plan *plan, const char 
     return code;
 }
 
+/* Rows of advice, as bits. */
+enum { ROWS_MOST = 64 };
+
 /* One step of fit: *plan is replaced where it helps. */
 static int32_t take_step(struct accel_model_plan_steps *list, const struct accel_advice *advice,
                          struct accel_model_plan **plan, struct accel_error *error)
@@ -317,25 +326,89 @@ static int32_t take_step(struct accel_model_plan_steps *list, const struct accel
     return code;
 }
 
+/* A step that fit leaves out. */
+static int32_t pass_over(struct accel_model_plan_steps *list, const struct accel_advice *advice,
+                         const struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct trial trial = {.advice = advice};
+    int32_t code = add_step(list, plan, &trial, 1, error);
+
+    free(list->texts[3 * (size_t)(list->count - 1) + 1]);
+    list->texts[3 * (size_t)(list->count - 1) + 1] = strdup("the others suffice without it");
+    list->steps[list->count - 1].text = list->texts[3 * (size_t)(list->count - 1) + 1];
+    list->steps[list->count - 1].state = ACCEL_PLAN_STEP_SAME;
+    return code == ACCEL_OK && list->steps[list->count - 1].text == NULL ? no_memory(error) : code;
+}
+
+/* Step by step until it fits, without those in `left_out`; *out_taken gets those that were applied. */
+static int32_t walk(struct accel_model_plan_steps *list, const struct accel_model_plan *plan, uint64_t left_out,
+                    struct accel_model_plan **out_fitted, uint64_t *out_taken, struct accel_error *error)
+{
+    struct accel_model_plan *fitted = NULL;
+    uint32_t count = accel_advice_count(list->tables, "oom");
+    int32_t code = model_plan_vary(plan, NULL, 0, &fitted, error);
+
+    clear_list(list);
+    *out_taken = 0;
+    for (uint32_t i = 0; code == ACCEL_OK && i < count && i < ROWS_MOST && !model_plan_verdict(fitted).fits; i++) {
+        const struct accel_advice *advice = accel_advice_get(list->tables, "oom", i);
+
+        if (!applies(list, advice, fitted))
+            continue;
+        if ((left_out >> i & 1) != 0) {
+            code = pass_over(list, advice, fitted, error);
+            continue;
+        }
+        code = take_step(list, advice, &fitted, error);
+        if (code == ACCEL_OK && list->steps[list->count - 1].state == ACCEL_PLAN_STEP_APPLIED)
+            *out_taken |= UINT64_C(1) << i;
+    }
+    *out_fitted = fitted;
+    return code;
+}
+
+/* A late step may save so much that earlier ones were for nothing: the costliest that can be left out is, one by one.
+ */
+static int32_t prune(struct accel_model_plan_steps *list, const struct accel_model_plan *plan, uint64_t taken,
+                     uint64_t *out_left_out, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    *out_left_out = 0;
+    for (uint32_t i = ROWS_MOST; i > 0 && code == ACCEL_OK; i--) {
+        const uint64_t bit = UINT64_C(1) << (i - 1);
+        struct accel_model_plan *tried = NULL;
+        uint64_t still;
+
+        if ((taken & bit) == 0)
+            continue;
+        code = walk(list, plan, *out_left_out | bit, &tried, &still, error);
+        /* Steps that the first way had no need of are no substitute. */
+        if (code == ACCEL_OK && model_plan_verdict(tried).fits && (still & ~taken) == 0)
+            *out_left_out |= bit;
+        accel_model_plan_free(tried);
+    }
+    return code;
+}
+
 int32_t accel_model_plan_fit(const struct accel_model_plan *plan, struct accel_model_plan **out_fitted,
                              struct accel_model_plan_steps **out_steps, struct accel_error *error)
 {
     struct accel_model_plan_steps *list = NULL;
     struct accel_model_plan *fitted = NULL;
+    uint64_t taken = 0, left_out = 0;
     int32_t code;
 
     *out_fitted = NULL;
     *out_steps = NULL;
     code = make_list(plan, "oom", &list, error);
     if (code == ACCEL_OK)
-        code = model_plan_vary(plan, NULL, 0, &fitted, error);
-    for (uint32_t i = 0; code == ACCEL_OK && i < accel_advice_count(list->tables, "oom"); i++) {
-        const struct accel_advice *advice = accel_advice_get(list->tables, "oom", i);
-
-        if (model_plan_verdict(fitted).fits)
-            break;
-        if (applies(list, advice, fitted))
-            code = take_step(list, advice, &fitted, error);
+        code = walk(list, plan, 0, &fitted, &taken, error);
+    if (code == ACCEL_OK && model_plan_verdict(fitted).fits)
+        code = prune(list, plan, taken, &left_out, error);
+    if (code == ACCEL_OK && taken != 0) {
+        accel_model_plan_free(fitted);
+        code = walk(list, plan, left_out, &fitted, &taken, error);
     }
     if (code == ACCEL_OK) {
         *out_fitted = fitted;

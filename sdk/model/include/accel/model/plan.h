@@ -70,7 +70,7 @@ struct accel_model_plan_steps;
 
 #define ACCEL_PLAN_STEP_OFFERED 1u /**< it would change the plan so */
 #define ACCEL_PLAN_STEP_APPLIED 2u /**< fit has taken it, and the steps after it build on it */
-#define ACCEL_PLAN_STEP_SAME 3u    /**< it is in force already, or saves nothing here */
+#define ACCEL_PLAN_STEP_SAME 3u    /**< it is in force already, saves nothing here, or the others suffice */
 #define ACCEL_PLAN_STEP_REFUSED 4u /**< it cannot be had here: `text` says why */
 
 /** One step of the advice on a topic, held against this plan. Open. */
@@ -98,8 +98,9 @@ ACCEL_API const struct accel_model_plan_step *accel_model_plan_step_get(const st
 /** Frees a list. NULL is allowed. */
 ACCEL_API void accel_model_plan_steps_free(struct accel_model_plan_steps *steps) ACCEL_NOEXCEPT;
 
-/** Applies the steps of the topic "oom", best first, one on top of the other, until the model fits. *out_fitted is the
- *  plan with all that were applied, whether it fits or not; the caller frees both, steps and plan. */
+/** Applies the steps of the topic "oom", best first, one on top of the other, until the model fits, then
+ *  leaves out those without which it still does, the costliest first. *out_fitted is the plan with all that were
+ * applied, whether it fits or not; the caller frees both, steps and plan. */
 ACCEL_API int32_t accel_model_plan_fit(const struct accel_model_plan *plan, struct accel_model_plan **out_fitted,
                                        struct accel_model_plan_steps **out_steps,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
