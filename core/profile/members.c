@@ -3,24 +3,39 @@
 
 #include "core/profile/members.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/profile/keys.h"
+
+/* Bytes of a message about one word, which is quoted in it. */
+#define WORD_TEXT_BYTES 256
 
 static const char *kind_words(enum accel_yaml_kind kind)
 {
     return kind == ACCEL_YAML_TEXT ? "plain text" : kind == ACCEL_YAML_MAPPING ? "a mapping" : "a list";
 }
 
+int32_t accel_members_refuse_word(const char *path, const struct accel_yaml_node *node, const char *nearest,
+                                  struct accel_error *error, const char *format, ...)
+{
+    char text[WORD_TEXT_BYTES];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    if (nearest == NULL)
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s", text);
+    return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s; did you mean \"%s\"?", text, nearest);
+}
+
 static int32_t take(const char *path, const struct accel_yaml_node *key, struct accel_member *members, uint32_t count,
                     struct accel_error *error)
 {
-    const char *names[ACCEL_MEMBERS_MAX], *near;
-    uint32_t known = 0;
+    const char *names[ACCEL_MEMBERS_MAX];
     for (uint32_t i = 0; i < count; i++) {
-        if (known < ACCEL_MEMBERS_MAX)
-            names[known++] = members[i].name;
+        names[i] = members[i].name;
         if (strcmp(key->text, members[i].name) != 0)
             continue;
         if (!members[i].any_kind && key->value->kind != members[i].kind)
@@ -29,9 +44,8 @@ static int32_t take(const char *path, const struct accel_yaml_node *key, struct 
         members[i].value = key->value;
         return ACCEL_OK;
     }
-    near = accel_suggest(key->text, names, known);
-    return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" is unknown here%s%s%s", key->text,
-                             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return accel_members_refuse_word(path, key, accel_suggest(key->text, names, count), error,
+                                     "\"%.80s\" is unknown here", key->text);
 }
 
 int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,

@@ -3,6 +3,8 @@
  * @file
  * Mappings whose names are known: every reader of a YAML tree takes them the same way, so that an unknown name, a
  * missing one, and one of the wrong kind give the same words everywhere.
+ *
+ * Ownership: nodes and names stay the caller's. Threads: no state.
  */
 #ifndef ACCEL_CORE_PROFILE_MEMBERS_H
 #define ACCEL_CORE_PROFILE_MEMBERS_H
@@ -26,9 +28,17 @@ struct accel_member {
     const struct accel_yaml_node *value; /**< filled, NULL where absent */
 };
 
-/** Fills `value` of `members`; refuses an unknown name (with a suggestion), a wrong kind, and one that is missing. */
+/** Fills `value` of `members`, of which there are at most ACCEL_MEMBERS_MAX. ACCEL_E_CORRUPT for an unknown name (with
+ * a suggestion), a wrong kind, and one that is missing. */
 int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
                            uint32_t count, struct accel_error *error);
+
+/**
+ * ACCEL_E_CORRUPT at a word that is none of those known: "PATH:LINE:COLUMN: " and the text, then `nearest`, what may
+ * have been meant, where that is not NULL.
+ */
+int32_t accel_members_refuse_word(const char *path, const struct accel_yaml_node *node, const char *nearest,
+                                  struct accel_error *error, const char *format, ...) ACCEL_PRINTF(5, 6);
 
 /** "PATH:LINE" of a node in `arena`; NULL without memory. */
 const char *accel_members_place(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena);

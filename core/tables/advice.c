@@ -186,8 +186,9 @@ int32_t accel_table_read_advice(const struct accel_table_reader *reader, const s
     if (code == ACCEL_OK)
         code = accel_table_array(reader, m[2].value->child_count, sizeof(*reader->tables->topics),
                                  &reader->tables->topics);
-    for (const struct accel_yaml_node *node = m[2].value ? m[2].value->first : NULL; node && code == ACCEL_OK;
-         node = node->next)
+    if (code != ACCEL_OK)
+        return code;
+    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
         code = read_topic(reader, node);
     return code;
 }

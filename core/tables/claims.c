@@ -9,23 +9,22 @@
 
 /* verdicts[ACCEL_PROMISE_...] */
 static const char *const verdicts[] = {"", "claimed", "estimated", "measured", "rejected"};
-#define VERDICTS 5u
+#define VERDICTS (ACCEL_PROMISE_REJECTED + 1)
 
 enum { ID, CLAIM, SUBJECT, VALUE, UNIT, BECAUSE, CHECK, VERDICT, OURS, FORMULA, FINDING, MEMBERS };
 
 static int32_t read_verdict(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
                             struct accel_promise *promise)
 {
-    const char *near = accel_suggest(node->text, verdicts + 1, VERDICTS - 1);
     for (uint32_t i = 1; i < VERDICTS; i++)
         if (strcmp(node->text, verdicts[i]) == 0) {
             promise->verdict = i;
             promise->verdict_name = verdicts[i];
             return ACCEL_OK;
         }
-    return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_CORRUPT,
-                             "\"%.40s\" is no verdict: claimed, estimated, measured or rejected%s%s%s", node->text,
-                             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return accel_members_refuse_word(reader->path, node, accel_suggest(node->text, verdicts + 1, VERDICTS - 1),
+                                     reader->error, "\"%.40s\" is no verdict: claimed, estimated, measured or rejected",
+                                     node->text);
 }
 
 /* A verdict has to bring what it stands on, and a number has to be what its arithmetic gives. */
@@ -51,6 +50,26 @@ static int32_t check_verdict(const struct accel_table_reader *reader, const stru
     return ACCEL_OK;
 }
 
+static int32_t fill_claim(const struct accel_table_reader *reader, const struct accel_member m[MEMBERS],
+                          struct accel_promise *promise)
+{
+    int32_t code;
+    *promise = (struct accel_promise){.size = sizeof(*promise),
+                                      .id = accel_table_text(&m[ID]),
+                                      .claim = accel_table_text(&m[CLAIM]),
+                                      .subject = accel_table_text(&m[SUBJECT]),
+                                      .value = accel_table_text(&m[VALUE]),
+                                      .unit = accel_table_text(&m[UNIT]),
+                                      .check = accel_table_text(&m[CHECK]),
+                                      .ours = accel_table_text(&m[OURS]),
+                                      .formula = accel_table_text(&m[FORMULA]),
+                                      .finding = accel_table_text(&m[FINDING])};
+    code = read_verdict(reader, m[VERDICT].value, promise);
+    if (code == ACCEL_OK)
+        code = check_verdict(reader, m, promise);
+    return code == ACCEL_OK ? accel_table_source(reader, &m[BECAUSE], &promise->because) : code;
+}
+
 static int32_t read_claim(const struct accel_table_reader *reader, const struct accel_yaml_node *node)
 {
     struct accel_member m[MEMBERS] = {
@@ -70,25 +89,11 @@ static int32_t read_claim(const struct accel_table_reader *reader, const struct 
     int32_t code = accel_table_take(reader, node, m, MEMBERS);
     if (code != ACCEL_OK)
         return code;
-    *promise = (struct accel_promise){.size = sizeof(*promise),
-                                      .id = accel_table_text(&m[ID]),
-                                      .claim = accel_table_text(&m[CLAIM]),
-                                      .subject = accel_table_text(&m[SUBJECT]),
-                                      .value = accel_table_text(&m[VALUE]),
-                                      .unit = accel_table_text(&m[UNIT]),
-                                      .check = accel_table_text(&m[CHECK]),
-                                      .ours = accel_table_text(&m[OURS]),
-                                      .formula = accel_table_text(&m[FORMULA]),
-                                      .finding = accel_table_text(&m[FINDING])};
     for (uint32_t i = 0; i < reader->tables->promise_count; i++)
-        if (strcmp(reader->tables->promises[i].id, promise->id) == 0)
+        if (strcmp(reader->tables->promises[i].id, m[ID].value->text) == 0)
             return accel_yaml_refuse(reader->path, m[ID].value, reader->error, ACCEL_E_CORRUPT,
-                                     "claim \"%.40s\" stands twice", promise->id);
-    code = read_verdict(reader, m[VERDICT].value, promise);
-    if (code == ACCEL_OK)
-        code = check_verdict(reader, m, promise);
-    if (code == ACCEL_OK)
-        code = accel_table_source(reader, &m[BECAUSE], &promise->because);
+                                     "claim \"%.40s\" stands twice", m[ID].value->text);
+    code = fill_claim(reader, m, promise);
     if (code == ACCEL_OK)
         code = accel_table_place(reader, node, &promise->place);
     reader->tables->promise_count += code == ACCEL_OK;
@@ -106,8 +111,9 @@ int32_t accel_table_read_claims(const struct accel_table_reader *reader, const s
     if (code == ACCEL_OK)
         code = accel_table_array(reader, m[2].value->child_count, sizeof(*reader->tables->promises),
                                  &reader->tables->promises);
-    for (const struct accel_yaml_node *node = m[2].value ? m[2].value->first : NULL; node && code == ACCEL_OK;
-         node = node->next)
+    if (code != ACCEL_OK)
+        return code;
+    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
         code = read_claim(reader, node);
     return code;
 }

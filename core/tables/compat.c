@@ -8,7 +8,7 @@
 
 /* ratings[ACCEL_COMPAT_...] */
 static const char *const ratings[] = {"", "none", "limited", "medium", "high", "full"};
-#define RATINGS 6u
+#define RATINGS (ACCEL_COMPAT_FULL + 1)
 
 /** What a row and a column may say of the same things. */
 struct heading {
@@ -40,18 +40,16 @@ static uint32_t rating_of(const char *word)
 static int32_t refuse_rating(const struct accel_table_reader *reader, const struct sheet *sheet,
                              const struct accel_yaml_node *node)
 {
-    const char *names[RATINGS], *near;
+    const char *names[RATINGS];
     uint32_t count = 0;
     for (uint32_t i = 1; i < RATINGS; i++)
         if (sheet == NULL || sheet->allowed[i])
             names[count++] = ratings[i];
-    near = accel_suggest(node->text, names, count);
-    return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_CORRUPT,
-                             "\"%.40s\" is no rating of this table%s%s%s", node->text, near ? "; did you mean \"" : "",
-                             near ? near : "", near ? "\"?" : "");
+    return accel_members_refuse_word(reader->path, node, accel_suggest(node->text, names, count), reader->error,
+                                     "\"%.40s\" is no rating of this table", node->text);
 }
 
-/* The words that cells of a table may be. */
+/* The words that cells of this table may be; documents do not all use the whole scale. */
 static int32_t read_ratings(const struct accel_table_reader *reader, const struct accel_yaml_node *list,
                             struct sheet *sheet)
 {
@@ -225,62 +223,6 @@ static int32_t make_cells(const struct accel_table_reader *reader, const struct 
     return accel_table_array(reader, (uint32_t)count, sizeof(*reader->tables->cells), &reader->tables->cells);
 }
 
-/* ---- recommendations ---- */
-
-static int32_t read_recommendation(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
-                                   const char *table, const char *about)
-{
-    enum { SUBJECT, EXAMPLES, ADVICE, REASON, SET, BECAUSE, MEMBERS };
-    struct accel_member m[MEMBERS] = {
-        [SUBJECT] = {"subject", true, ACCEL_YAML_TEXT, false, NULL},
-        [EXAMPLES] = {"examples", false, ACCEL_YAML_TEXT, false, NULL},
-        [ADVICE] = {"advice", true, ACCEL_YAML_TEXT, false, NULL},
-        [REASON] = {"reason", true, ACCEL_YAML_TEXT, false, NULL},
-        [SET] = {"set", false, ACCEL_YAML_MAPPING, false, NULL},
-        [BECAUSE] = {"because", true, ACCEL_YAML_TEXT, false, NULL},
-    };
-    struct accel_recommendation *row = &reader->tables->recommendations[reader->tables->recommendation_count];
-    int32_t code = accel_table_take(reader, node, m, MEMBERS);
-    if (code != ACCEL_OK)
-        return code;
-    *row = (struct accel_recommendation){.size = sizeof(*row),
-                                         .table = table,
-                                         .about = about,
-                                         .subject = accel_table_text(&m[SUBJECT]),
-                                         .examples = accel_table_text(&m[EXAMPLES]),
-                                         .advice = accel_table_text(&m[ADVICE]),
-                                         .reason = accel_table_text(&m[REASON])};
-    code = accel_table_source(reader, &m[BECAUSE], &row->because);
-    if (code == ACCEL_OK)
-        code = accel_table_settings(reader, &m[SET], &row->settings);
-    if (code == ACCEL_OK)
-        code = accel_table_place(reader, node, &row->place);
-    reader->tables->recommendation_count += code == ACCEL_OK;
-    return code;
-}
-
-static int32_t read_recommendations(const struct accel_table_reader *reader, const struct accel_yaml_node *list)
-{
-    uint32_t count = 0;
-    int32_t code = ACCEL_OK;
-    /* Rows of rows: entries of the inner lists, wherever they stand, are fewer than the entries of the document. */
-    for (const struct accel_yaml_node *node = list->first; node; node = node->next)
-        for (const struct accel_yaml_node *key = node->kind == ACCEL_YAML_MAPPING ? node->first : NULL; key;
-             key = key->next)
-            count += key->value->kind == ACCEL_YAML_SEQUENCE ? key->value->child_count : 0;
-    code = accel_table_array(reader, count, sizeof(*reader->tables->recommendations), &reader->tables->recommendations);
-    for (const struct accel_yaml_node *node = list->first; node && code == ACCEL_OK; node = node->next) {
-        struct accel_member m[] = {{"name", true, ACCEL_YAML_TEXT, false, NULL},
-                                   {"about", true, ACCEL_YAML_TEXT, false, NULL},
-                                   {"rows", true, ACCEL_YAML_SEQUENCE, false, NULL}};
-        code = accel_table_take(reader, node, m, 3);
-        for (const struct accel_yaml_node *row = code == ACCEL_OK ? m[2].value->first : NULL; row && code == ACCEL_OK;
-             row = row->next)
-            code = read_recommendation(reader, row, m[0].value->text, m[1].value->text);
-    }
-    return code;
-}
-
 int32_t accel_table_read_compat(const struct accel_table_reader *reader, const struct accel_yaml_node *root)
 {
     struct accel_member m[] = {{"accel-compat", true, ACCEL_YAML_TEXT, false, NULL},
@@ -292,8 +234,9 @@ int32_t accel_table_read_compat(const struct accel_table_reader *reader, const s
         code = accel_table_version(reader, &m[0]);
     if (code == ACCEL_OK)
         code = make_cells(reader, m[2].value);
-    for (const struct accel_yaml_node *node = m[2].value ? m[2].value->first : NULL; node && code == ACCEL_OK;
-         node = node->next)
+    if (code != ACCEL_OK)
+        return code;
+    for (const struct accel_yaml_node *node = m[2].value->first; node && code == ACCEL_OK; node = node->next)
         code = read_table(reader, node);
-    return code == ACCEL_OK && m[3].value ? read_recommendations(reader, m[3].value) : code;
+    return code == ACCEL_OK && m[3].value ? accel_table_read_recommendations(reader, m[3].value) : code;
 }

@@ -8,8 +8,8 @@
 #define ACCEL_CORE_TABLES_INTERNAL_H
 
 #include <accel/tables.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/profile/condition.h"
@@ -50,6 +50,9 @@ typedef int32_t (*accel_table_read)(const struct accel_table_reader *reader, con
 int32_t accel_table_read_compat(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
 int32_t accel_table_read_claims(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
 int32_t accel_table_read_advice(const struct accel_table_reader *reader, const struct accel_yaml_node *root);
+
+/** The list of recommendations, a part of compat.yaml. */
+int32_t accel_table_read_recommendations(const struct accel_table_reader *reader, const struct accel_yaml_node *list);
 
 /* ---- shared ---- */
 

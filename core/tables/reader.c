@@ -113,12 +113,9 @@ int32_t accel_table_setting(const struct accel_table_reader *reader, const struc
     const struct accel_key *known = accel_key_find(key->text);
     struct accel_key_value value;
     char why[200];
-    if (known == NULL) {
-        const char *near = accel_key_suggest(key->text);
-        return accel_yaml_refuse(reader->path, key, reader->error, ACCEL_E_CORRUPT,
-                                 "setting \"%.80s\" is unknown%s%s%s", key->text, near ? "; did you mean \"" : "",
-                                 near ? near : "", near ? "\"?" : "");
-    }
+    if (known == NULL)
+        return accel_members_refuse_word(reader->path, key, accel_key_suggest(key->text), reader->error,
+                                         "setting \"%.80s\" is unknown", key->text);
     if (key->value->kind != ACCEL_YAML_TEXT)
         return accel_table_refuse(reader, key->value, "a value is plain text");
     if (!accel_key_parse(known, key->value->text, &value, why, sizeof(why)))

@@ -58,18 +58,22 @@ static int32_t load(struct accel_tables *tables, enum accel_table_file file, con
     return code;
 }
 
+/* Tables that could not be read whole are given to nobody. */
+static int32_t give(int32_t code, struct accel_tables *tables, struct accel_tables **out_tables)
+{
+    if (code != ACCEL_OK)
+        accel_tables_free(tables);
+    *out_tables = code == ACCEL_OK ? tables : NULL;
+    return code;
+}
+
 int32_t accel_tables_load(const char *folder, struct accel_tables **out_tables, struct accel_error *error)
 {
     struct accel_tables *tables;
     int32_t code = make(&tables, error);
-    *out_tables = NULL;
     for (enum accel_table_file file = ACCEL_TABLE_COMPAT; code == ACCEL_OK && file <= ACCEL_TABLE_ADVICE; file++)
         code = load(tables, file, folder, error);
-    if (code == ACCEL_OK)
-        *out_tables = tables;
-    else
-        accel_tables_free(tables);
-    return code;
+    return give(code, tables, out_tables);
 }
 
 int32_t accel_tables_parse(enum accel_table_file file, const char *path, const char *data, size_t bytes,
@@ -77,14 +81,9 @@ int32_t accel_tables_parse(enum accel_table_file file, const char *path, const c
 {
     struct accel_tables *tables;
     int32_t code = make(&tables, error);
-    *out_tables = NULL;
     if (code == ACCEL_OK)
         code = parse(tables, file, path, data, bytes, error);
-    if (code == ACCEL_OK)
-        *out_tables = tables;
-    else
-        accel_tables_free(tables);
-    return code;
+    return give(code, tables, out_tables);
 }
 
 void accel_tables_free(struct accel_tables *tables)

@@ -7,4 +7,5 @@ libaccel_core_la_SOURCES += \
 	%D%/formula.c \
 	%D%/internal.h \
 	%D%/reader.c \
+	%D%/recommendations.c \
 	%D%/tables.c %D%/tables.h

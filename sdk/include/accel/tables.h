@@ -20,8 +20,9 @@ ACCEL_BEGIN_C
 
 struct accel_tables;
 
-/** Reads compat.yaml, claims.yaml and advice.yaml from the context's folder of profiles. ACCEL_E_NOT_FOUND: one of them
- *  is not there; ACCEL_E_CORRUPT: the text names file:line:column. */
+/** Reads compat.yaml, claims.yaml and advice.yaml from the context's folder of profiles; the caller frees *out_tables,
+ *  which is NULL after a failure. ACCEL_E_NOT_FOUND: one of them is not there; ACCEL_E_CORRUPT: the text names
+ *  file:line:column; ACCEL_E_INVALID: an argument is NULL; ACCEL_E_IO, ACCEL_E_DENIED, ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_tables_read(struct accel_context *context, struct accel_tables **out_tables,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -62,7 +63,7 @@ ACCEL_API const struct accel_compat *accel_compat_get(const struct accel_tables 
 /** One row of the documents' tables of recommendations: what to use for whom. Open. */
 struct accel_recommendation {
     uint32_t size;
-    uint32_t zero;
+    uint32_t zero;        /**< 0 */
     const char *table;    /**< "D5" */
     const char *about;    /**< what the table says */
     const char *subject;  /**< "Audio Models" */
@@ -71,7 +72,7 @@ struct accel_recommendation {
     const char *reason;   /**< why, or what it is said to gain */
     const char *settings; /**< what it comes to here: "KEY=VALUE KEY=VALUE", or empty */
     const char *because;  /**< document and line */
-    const char *place;
+    const char *place;    /**< file and line of the table */
 };
 
 /** Number of recommendations, table after table. */
@@ -83,11 +84,10 @@ ACCEL_API const struct accel_recommendation *accel_recommendation_get(const stru
 /* ---- claims ---- */
 
 /* What came of a claim. (A claim of a driver on a node is another thing: accel/driver_module.h.) */
-#define ACCEL_PROMISE_CLAIMED 1u /**< nobody has checked it here, and `check` says why or how it would be */
-#define ACCEL_PROMISE_ESTIMATED                                                                                        \
-    2u /**< arithmetic gives `ours`, by `formula`, which agrees with the claim or is near it */
-#define ACCEL_PROMISE_MEASURED 3u /**< a measurement gives `ours`; `formula` says what was measured */
-#define ACCEL_PROMISE_REJECTED 4u /**< arithmetic or a measurement contradicts it */
+#define ACCEL_PROMISE_CLAIMED 1u   /**< nobody has checked it here, and `check` says why or how it would be */
+#define ACCEL_PROMISE_ESTIMATED 2u /**< `formula` is arithmetic that gives `ours`, which agrees or is near */
+#define ACCEL_PROMISE_MEASURED 3u  /**< a measurement gives `ours`; `formula` says what was measured */
+#define ACCEL_PROMISE_REJECTED 4u  /**< arithmetic or a measurement contradicts it */
 
 /** One number that a document promises. Open. */
 struct accel_promise {
@@ -104,7 +104,7 @@ struct accel_promise {
     const char *ours;         /**< our number in the same unit, or empty */
     const char *formula;      /**< arithmetic that gives `ours`, or words on what was measured; may be empty */
     const char *finding;      /**< what to think of the claim, one sentence; may be empty */
-    const char *place;
+    const char *place;        /**< file and line of the table */
 };
 
 /** Number of claims. */
@@ -135,9 +135,9 @@ struct accel_advice {
     const char *cost_origin;       /**< "claimed S3:75", "measured ...", "estimated: ..."; empty where cost is */
     const char *needs;             /**< what has to be done besides: "accelctl quantize MODEL ...", or empty */
     const char *because;           /**< document and line, and words */
-    const char *place;
-    uint32_t set_count;
-    uint32_t rank; /**< place among the steps of its topic, from 1: what is tried first */
+    const char *place;             /**< file and line of the table */
+    uint32_t set_count;            /**< of `set` */
+    uint32_t rank;                 /**< place among the steps of its topic, from 1: what is tried first */
 };
 
 /** Number of topics. */
