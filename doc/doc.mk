@@ -7,6 +7,7 @@ dist_man_MANS += \
 	%D%/accelctl-devices.1 \
 	%D%/accelctl-matrix.1 \
 	%D%/accelctl-doctor.1 \
+	%D%/accelctl-eval.1 \
 	%D%/accelctl-plan.1 \
 	%D%/accelctl-plugins.1 \
 	%D%/accelctl-profile.1 \

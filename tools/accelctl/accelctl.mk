@@ -8,6 +8,9 @@ accelctl_sources = \
 	%D%/emit.h \
 	%D%/explain.c \
 	%D%/explain.h \
+	%D%/eval.h \
+	%D%/eval_html.c \
+	%D%/eval_print.c \
 	%D%/external.c \
 	%D%/external.h \
 	%D%/guard.c \
@@ -24,6 +27,8 @@ accelctl_sources = \
 	%D%/page.h \
 	%D%/print_more.c \
 	%D%/print_more.h \
+	%D%/plot.c \
+	%D%/plot.h \
 	%D%/print_plan.c \
 	%D%/print_plan.h \
 	%D%/print_steps.c \
@@ -53,6 +58,7 @@ accelctl_sources = \
 	%D%/verb_devices.c \
 	%D%/verb_matrix.c \
 	%D%/verb_doctor.c \
+	%D%/verb_eval.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
 	%D%/verb_profile.c \
@@ -69,4 +75,4 @@ accelctl_sources = \
 accelctl_SOURCES = %D%/main.c $(accelctl_sources)
 accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
-accelctl_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) $(SYSTEM_LIBS)
+accelctl_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) $(SYSTEM_LIBS) -lm

@@ -92,7 +92,9 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     struct accel_error error = {0};
     int code;
 
-    opened->context = open_context(common, &code);
+    opened->borrowed = opened->context != NULL;
+    if (!opened->borrowed)
+        opened->context = open_context(common, &code);
     if (opened->context == NULL)
         return code;
     code = wish->runs && is_record(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
@@ -116,7 +118,7 @@ void close_model(struct opened *opened)
 {
     guard_mappings(NULL);
     accel_model_plan_free(opened->made);
-    if (opened->context != NULL)
+    if (opened->context != NULL && !opened->borrowed)
         close_context(opened->context);
     free(opened->texts);
 }

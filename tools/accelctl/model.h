@@ -21,11 +21,12 @@ struct wish {
 };
 
 struct opened {
-    struct accel_context *context;
+    struct accel_context *context; /* set before: it belongs to another model, which is closed after this one */
     struct accel_model_plan *made;
     const struct accel_model *model; /* NULL: a sketch */
     struct accel_session *session;   /* NULL: a sketch */
     char *texts;                     /* of the settings */
+    uint32_t borrowed;               /* 1: the context is another's */
 };
 
 /* Opens context and plan. Answers -1 to go on, or an exit code after the error has been said; close_model in any case.

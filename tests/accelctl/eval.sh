@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What files lost, through the command: a table, JSON, a page, and what it refuses.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+cat >"$work/text" <<'END'
+Once upon a time, there was a little girl named Lily. She loved to play outside in the park with her friends. One day,
+she saw a big red ball under a tree. She wanted to play with it, but it was too high.
+END
+try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
+# shellcheck disable=SC2086
+try 0 "$accelctl" eval $exact --text "$work/text" --against "$f32" "$q8" "$work/q4.gguf" --html "$work/page.html"
+has "<s>"
+has "KL mean"
+has "q4.gguf: 47 of 47 tensors compared; the largest relative errors:"
+[ "$(grep -c '<svg viewBox' "$work/page.html")" = 4 ] || fail "a page with four charts"
+grep -qF '</html>' "$work/page.html" || fail "a page has no end"
+if grep -qE 'nan|inf,|src=|href=|<script' "$work/page.html"; then fail "a page wants other files, or has no numbers"; fi
+[ "$(find "$work" -name 'page.html.*')" = "" ] || fail "a part of the page is left"
+
+# shellcheck disable=SC2086
+try 0 "$accelctl" eval $exact --json --chunk 16 --stride 8 --tokens 40 --text "$work/text" --against "$f32" "$f32" \
+    "$work/q4.gguf"
+is "$(value text.stride)" 8 "stride"
+is "$(value models.0.text.kl.mean | cut -c 1-4)" 0.0 "divergence of a file from itself"
+is "$(value models.0.text.top1.share)" 1.0 "agreement of a file with itself"
+is "$(value models.0.relative_error)" 0.0 "errors of a file against itself"
+is "$(value models.1.text.predicted)" 40 "predicted tokens"
+case $(value models.1.text.kl.mean) in 0.0[0-9]*) ;; *) fail "divergence: $(value models.1.text.kl.mean)" ;; esac
+try 0 "$accelctl" eval --against "$f32" "$q8" --worst 1
+has "F32 to Q8_0"
+try 0 "$accelctl" eval --text "$work/text" "$q8"
+
+try 2 "$accelctl" eval "$q8"
+one_error "--text"
+try 2 "$accelctl" eval --against "$f32" --chunk 9 "$q8"
+one_error "are of a --text"
+try 3 "$accelctl" eval --against "$f32" "$src/tests/fixtures/qwen2-tied"
+one_error "has no tensor"
+try 3 "$accelctl" eval --text "$work/text" --against "$src/tests/fixtures/qwen2-tied" "$q8"
+one_error "qwen2-tied"
+try 3 "$accelctl" eval --text "$work/none" "$q8"
+one_error "none"
+try 1 "$accelctl" eval --against "$f32" --html "$work/no/page.html" "$q8"
+one_error "page.html"
+
+# An interrupt ends it with its own status, and leaves no page.
+i=0
+while [ $i -lt 400 ]; do
+    cat "$work/text"
+    i=$((i + 1))
+done >"$work/long"
+"$accelctl" eval --text "$work/long" --against "$f32" "$q8" "$work/q4.gguf" --html "$work/late.html" >"$work/out" 2>"$work/err" &
+process=$!
+sleep 1
+kill -TERM $process
+wait $process
+is $? 130 "status of an interrupt"
+[ ! -e "$work/late.html" ] || fail "an interrupted evaluation wrote a page"
+finish

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What accelctl eval found out, as text, JSON and a page with charts. */
+#ifndef ACCELCTL_EVAL_H
+#define ACCELCTL_EVAL_H
+
+#include <accel/model/eval.h>
+#include <jansson.h>
+#include <stdio.h>
+
+enum { EVAL_MOST = 16 };
+
+/* One model. */
+struct eval_row {
+    const char *path;
+    const char *name;                       /* for people: without its folders */
+    struct accel_eval_tensors *tensors;     /* errors where there is a reference, else sums alone */
+    const struct accel_eval_result *result; /* NULL without a text */
+    uint32_t index;                         /* of the evaluation */
+};
+
+struct eval_report {
+    struct eval_row rows[EVAL_MOST];
+    uint32_t count;
+    struct eval_row reference; /* path NULL: none */
+    struct accel_eval *eval;   /* NULL without a text */
+    const char *text;          /* path of the text */
+    const char *device;        /* where it ran */
+    uint64_t tokens;           /* of the text */
+    const char *bos;           /* token before each window, or NULL */
+    uint64_t worst;            /* tensors to list */
+};
+
+void eval_print(const struct eval_report *report);
+json_t *eval_json(const struct eval_report *report);
+/* Writes the page; `data` is the report. Answers an exit code. */
+int eval_html(FILE *out, void *data);
+/* How the text was read, in words. */
+void eval_method(const struct eval_report *report, char text[400]);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/eval.h"
+#include "tools/accelctl/say.h"
+
+#include <math.h>
+#include <string.h>
+
+void eval_method(const struct eval_report *report, char text[400])
+{
+    const struct accel_eval_result *result = accel_eval_get(report->eval, 0);
+    const char *slash = strrchr(report->text, '/');
+
+    snprintf(text, 400,
+             "%.80s: %llu tokens, %llu predicted, in %llu window%s of %llu tokens that begin %llu apart%s%.40s%s; on "
+             "%.60s",
+             slash == NULL ? report->text : slash + 1, (unsigned long long)report->tokens,
+             (unsigned long long)result->predicted, (unsigned long long)result->windows,
+             result->windows == 1 ? "" : "s", (unsigned long long)accel_eval_chunk(report->eval),
+             (unsigned long long)accel_eval_stride(report->eval), report->bos == NULL ? "" : ", ",
+             report->bos == NULL ? "" : report->bos, report->bos == NULL ? "" : " before each", report->device);
+}
+
+/* ---- text ---- */
+
+static uint32_t name_width(const struct eval_report *report)
+{
+    uint32_t width = 5;
+
+    for (uint32_t i = 0; i <= report->count; i++) {
+        const char *name = i < report->count ? report->rows[i].name : report->reference.name;
+
+        if (name != NULL && strlen(name) > width)
+            width = (uint32_t)strlen(name);
+    }
+    return width;
+}
+
+static void print_head(const struct eval_report *report, uint32_t width)
+{
+    printf("%-*s %10s %8s", (int)width, "model", "tensors", "bits");
+    if (report->eval != NULL)
+        printf(" %18s", "perplexity");
+    if (report->eval != NULL && report->reference.path != NULL)
+        printf(" %10s %10s %10s %9s", "change", "KL mean", "KL 99 %", "top-1");
+    if (report->reference.path != NULL)
+        printf(" %9s", "error");
+    printf("\n");
+}
+
+static void print_row(const struct eval_report *report, const struct eval_row *row, uint32_t width)
+{
+    const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
+    const struct accel_eval_result *result = row->result;
+    uint32_t compared = report->reference.path != NULL && row != &report->reference;
+    char bytes[32];
+
+    printf("%-*s %10s %8.3f", (int)width, row->name, bytes_text(sums->bytes, bytes), sums->bits_per_weight);
+    if (result != NULL)
+        printf(" %10.4f ± %5.2f", result->perplexity, result->perplexity_error);
+    if (result != NULL && compared)
+        printf(" %+9.2f%% %10.6f %10.6f %7.2f %%", 100 * expm1(result->loss_change), result->kl, result->kl_99,
+               100 * result->top1);
+    if (compared && sums->compared > 0)
+        printf(" %9.5f", sums->relative_error);
+    else if (compared)
+        printf(" %9s", "-");
+    printf("\n");
+}
+
+static void print_worst(const struct eval_report *report, const struct eval_row *row)
+{
+    const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
+
+    printf("\n%s: %llu of %llu tensors compared", row->name, (unsigned long long)sums->compared,
+           (unsigned long long)sums->tensors);
+    if (sums->missing + sums->extra > 0)
+        printf("; %llu stand in the reference alone, %llu in this file alone", (unsigned long long)sums->missing,
+               (unsigned long long)sums->extra);
+    printf("%s\n", sums->compared > 0 && report->worst > 0 ? "; the largest relative errors:" : "");
+    for (uint64_t i = 0; i < report->worst; i++) {
+        const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
+
+        if (tensor == NULL || !tensor->compared || tensor->relative_error == 0)
+            break;
+        printf("  %-34s %6s to %-8s %9.5f, at most %.3g\n", tensor->name, tensor->reference, tensor->type,
+               tensor->relative_error, tensor->largest);
+    }
+    for (uint64_t i = sums->compared; i < accel_eval_tensors_count(row->tensors); i++) {
+        const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
+
+        printf("  %-34s not compared: %s\n", tensor->name, tensor->reason);
+    }
+}
+
+void eval_print(const struct eval_report *report)
+{
+    uint32_t width = name_width(report);
+    char text[400];
+
+    if (report->eval != NULL) {
+        eval_method(report, text);
+        print_wrapped((uint32_t)printf("text       "), 11, text);
+    }
+    if (report->reference.path != NULL)
+        printf("reference  %s\n", report->reference.path);
+    printf("\n");
+    print_head(report, width);
+    if (report->reference.path != NULL)
+        print_row(report, &report->reference, width);
+    for (uint32_t i = 0; i < report->count; i++)
+        print_row(report, &report->rows[i], width);
+    for (uint32_t i = 0; report->reference.path != NULL && i < report->count; i++)
+        print_worst(report, &report->rows[i]);
+}
+
+/* ---- JSON ---- */
+
+/* A number, or null where it is none. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *text_json(const struct eval_report *report, const struct eval_row *row)
+{
+    const struct accel_eval_result *result = row->result;
+    json_t *text =
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "predicted", (json_int_t)result->predicted, "windows",
+                  (json_int_t)result->windows, "loss", real(result->loss), "loss_error", real(result->loss_error),
+                  "perplexity", real(result->perplexity), "perplexity_error", real(result->perplexity_error));
+
+    if (report->reference.path == NULL || row == &report->reference)
+        return text;
+    json_object_set_new(text, "kl",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f}", "mean", result->kl, "error", result->kl_error, "median",
+                                  result->kl_median, "p99", result->kl_99, "most", result->kl_most));
+    json_object_set_new(text, "top1", json_pack("{s:f, s:f}", "share", result->top1, "error", result->top1_error));
+    json_object_set_new(text, "loss_change",
+                        json_pack("{s:f, s:f}", "mean", result->loss_change, "error", result->loss_change_error));
+    return text;
+}
+
+static json_t *tensors_json(const struct eval_row *row)
+{
+    json_t *list = json_array();
+    const struct accel_eval_tensor *tensor;
+
+    for (uint64_t i = 0; (tensor = accel_eval_tensors_get(row->tensors, i)) != NULL; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:s}", "name", tensor->name, "type", tensor->type,
+                            "reference", tensor->reference, "elements", (json_int_t)tensor->elements, "bytes",
+                            (json_int_t)tensor->bytes, "compared", tensor->compared != 0, "relative_error",
+                            real(tensor->relative_error), "largest", real(tensor->largest), "reason", tensor->reason));
+    return list;
+}
+
+static json_t *row_json(const struct eval_report *report, const struct eval_row *row)
+{
+    const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
+    json_t *model = json_pack("{s:s, s:I, s:I, s:I, s:f}", "path", row->path, "file_bytes",
+                              (json_int_t)sums->file_bytes, "tensor_bytes", (json_int_t)sums->bytes, "weights",
+                              (json_int_t)sums->elements, "bits_per_weight", sums->bits_per_weight);
+
+    if (row->result != NULL)
+        json_object_set_new(model, "text", text_json(report, row));
+    if (report->reference.path == NULL || row == &report->reference)
+        return model;
+    json_object_set_new(model, "compared", json_integer((json_int_t)sums->compared));
+    json_object_set_new(model, "missing", json_integer((json_int_t)sums->missing));
+    json_object_set_new(model, "extra", json_integer((json_int_t)sums->extra));
+    json_object_set_new(model, "relative_error", real(sums->relative_error));
+    json_object_set_new(model, "tensors", tensors_json(row));
+    return model;
+}
+
+json_t *eval_json(const struct eval_report *report)
+{
+    json_t *document = json_object(), *models = json_array();
+
+    if (report->eval != NULL)
+        json_object_set_new(document, "text",
+                            json_pack("{s:s, s:I, s:I, s:I, s:s?, s:s}", "path", report->text, "tokens",
+                                      (json_int_t)report->tokens, "chunk", (json_int_t)accel_eval_chunk(report->eval),
+                                      "stride", (json_int_t)accel_eval_stride(report->eval), "before_each", report->bos,
+                                      "device", report->device));
+    if (report->reference.path != NULL)
+        json_object_set_new(document, "reference", row_json(report, &report->reference));
+    for (uint32_t i = 0; i < report->count; i++)
+        json_array_append_new(models, row_json(report, &report->rows[i]));
+    json_object_set_new(document, "models", models);
+    return document;
+}

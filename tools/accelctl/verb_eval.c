@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/eval.h"
+#include "tools/accelctl/model.h"
+#include "tools/accelctl/page.h"
+#include "tools/accelctl/prompt.h"
+#include "tools/accelctl/working.h"
+
+#include <accel/model/tokenizer.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens of one step, so that logits are made for many at once. */
+enum { OUTPUTS = 64, CHUNK_MOST = 512 };
+
+struct eval_options {
+    struct common common;
+    const char *text;
+    const char *against;
+    const char *html;
+    uint64_t chunk;
+    uint64_t stride;
+    uint64_t tokens;
+    uint64_t worst;
+};
+
+static const struct option_row options[] = {
+    {"text", 'f', OPTION_TEXT, offsetof(struct eval_options, text), "FILE",
+     "text to read, or the standard input with -; without it tensors alone are compared", 0, 0},
+    {"against", 'a', OPTION_TEXT, offsetof(struct eval_options, against), "FILE",
+     "the reference: the same model before it was made smaller", 0, 0},
+    {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
+     "tokens of a window, whose caches are empty at its beginning; without: 512, or the smallest context", 2, 1e9},
+    {"stride", 0, OPTION_NUMBER, offsetof(struct eval_options, stride), "N",
+     "tokens from window to window; without: a whole window, so that none overlap", 1, 1e9},
+    {"tokens", 'n', OPTION_NUMBER, offsetof(struct eval_options, tokens), "N",
+     "read the first N tokens of the text alone", 2, 1e15},
+    {"worst", 0, OPTION_NUMBER, offsetof(struct eval_options, worst), "N",
+     "tensors with the largest errors to list for each model; without: 5", 0, 1e9},
+    {"html", 0, OPTION_TEXT, offsetof(struct eval_options, html), "FILE",
+     "write a page with the table and charts, which needs no other file", 0, 0},
+    PLAN_OPTIONS(struct eval_options, common),
+    COMMON_OPTIONS(struct eval_options, common),
+};
+
+/* All models, the reference last where there is one. */
+struct evaluation {
+    const struct eval_options *chosen;
+    struct eval_report report;
+    struct eval_row *rows[EVAL_MOST + 1];
+    uint32_t count;
+    struct accel_model_file *files[EVAL_MOST + 1];
+    struct opened opened[EVAL_MOST + 1];
+    struct accel_session *sessions[EVAL_MOST + 1];
+    struct accel_tokenizer *tokenizer; /* of the first model */
+    struct accel_token_list ids;
+    char *text;
+    char bos[64]; /* spelling */
+    uint64_t chunk;
+    struct working working;
+    struct accel_error error;
+};
+
+static int fail(const struct evaluation *evaluation)
+{
+    if (evaluation->error.code == ACCEL_E_CANCELLED)
+        return say(evaluation->chosen->common.json, EXIT_INTERRUPTED, "ACCEL_E_CANCELLED", evaluation->error.text,
+                   NULL);
+    return say_error(evaluation->chosen->common.json, &evaluation->error);
+}
+
+/* ---- files ---- */
+
+static void name_rows(struct evaluation *evaluation, int count, char **arguments)
+{
+    struct eval_report *report = &evaluation->report;
+
+    report->count = (uint32_t)count;
+    for (uint32_t i = 0; i < report->count; i++) {
+        report->rows[i].path = arguments[i];
+        evaluation->rows[evaluation->count++] = &report->rows[i];
+    }
+    report->reference.path = evaluation->chosen->against;
+    if (report->reference.path != NULL)
+        evaluation->rows[evaluation->count++] = &report->reference;
+    for (uint32_t i = 0; i < evaluation->count; i++) {
+        const char *slash = strrchr(evaluation->rows[i]->path, '/');
+
+        evaluation->rows[i]->index = i;
+        evaluation->rows[i]->name = slash == NULL || slash[1] == '\0' ? evaluation->rows[i]->path : slash + 1;
+    }
+}
+
+static int open_files(struct evaluation *evaluation)
+{
+    for (uint32_t i = 0; i < evaluation->count; i++)
+        if (accel_model_file_open(evaluation->rows[i]->path, NULL, &evaluation->files[i], &evaluation->error) !=
+            ACCEL_OK)
+            return fail(evaluation);
+    return -1;
+}
+
+/* Without a text there is nothing else to tell. */
+static int refuse_strangers(struct evaluation *evaluation)
+{
+    for (uint32_t i = 0; evaluation->chosen->text == NULL && i < evaluation->report.count; i++)
+        if (accel_eval_tensors_count(evaluation->rows[i]->tensors) == 0) {
+            accel_error_set(&evaluation->error, ACCEL_E_INVALID, "%s has no tensor that is called as one of %s",
+                            evaluation->rows[i]->path, evaluation->chosen->against);
+            accel_error_remedy(&evaluation->error,
+                               "compare files of one format; with --text, files of any are compared by what they say");
+            return fail(evaluation);
+        }
+    return -1;
+}
+
+static int compare_tensors(struct evaluation *evaluation)
+{
+    const struct accel_model_file *reference =
+        evaluation->chosen->against == NULL ? NULL : evaluation->files[evaluation->count - 1];
+
+    working_on(&evaluation->working, "comparing tensors");
+    for (uint32_t i = 0; i < evaluation->count; i++)
+        if (accel_eval_tensors(evaluation->files[i],
+                               evaluation->rows[i] == &evaluation->report.reference ? NULL : reference, working_tell,
+                               &evaluation->working, &evaluation->rows[i]->tensors, &evaluation->error) != ACCEL_OK)
+            return fail(evaluation);
+    return refuse_strangers(evaluation);
+}
+
+/* ---- text ---- */
+
+/* The window that every model has room for. */
+static int settle_chunk(struct evaluation *evaluation)
+{
+    evaluation->chunk = CHUNK_MOST;
+    for (uint32_t i = 0; i < evaluation->count; i++) {
+        struct accel_model *model = NULL;
+
+        if (accel_model_open(evaluation->rows[i]->path, NULL, &model, &evaluation->error) != ACCEL_OK)
+            return fail(evaluation);
+        if (accel_model_facts_of(model)->context < evaluation->chunk)
+            evaluation->chunk = accel_model_facts_of(model)->context;
+        accel_model_close(model);
+    }
+    if (evaluation->chosen->chunk != 0)
+        evaluation->chunk = evaluation->chosen->chunk;
+    return -1;
+}
+
+/* Caches for a window, and no more. */
+static int open_sessions(struct evaluation *evaluation)
+{
+    char context[32];
+    const struct accel_given more[] = {{"context", context, "accelctl eval --chunk"}};
+
+    snprintf(context, sizeof context, "%" PRIu64 "tok", evaluation->chunk);
+    for (uint32_t i = 0; i < evaluation->count; i++) {
+        const struct wish wish = {
+            .path = evaluation->rows[i]->path, .more = more, .more_count = 1, .outputs = OUTPUTS, .runs = 1};
+        struct opened *opened = &evaluation->opened[i];
+        int code;
+
+        opened->context = evaluation->opened[0].context;
+        code = open_model(&evaluation->chosen->common, &wish, opened);
+        if (code >= 0)
+            return code;
+        evaluation->sessions[i] = opened->session;
+        working_on(&evaluation->working, "loading");
+        if (accel_session_load(opened->session, &evaluation->error) != ACCEL_OK)
+            return fail(evaluation);
+    }
+    evaluation->report.device = accel_plan_device(accel_session_plan(evaluation->sessions[0]))->name;
+    return -1;
+}
+
+static int32_t encode(struct evaluation *evaluation, uint32_t index, struct accel_tokenizer **out_tokenizer,
+                      struct accel_token_list *ids)
+{
+    int32_t code = accel_tokenizer_create_file(evaluation->files[index], out_tokenizer, &evaluation->error);
+
+    if (code == ACCEL_OK)
+        code = accel_tokenizer_encode(*out_tokenizer, evaluation->text, strlen(evaluation->text), 0, ids,
+                                      &evaluation->error);
+    return code;
+}
+
+/* All models have to see the same tokens. */
+static int32_t check_tokens(struct evaluation *evaluation, uint32_t index)
+{
+    struct accel_tokenizer *tokenizer = NULL;
+    struct accel_token_list ids = {0};
+    int32_t code = encode(evaluation, index, &tokenizer, &ids);
+
+    if (code == ACCEL_OK &&
+        (ids.count != evaluation->ids.count || memcmp(ids.ids, evaluation->ids.ids, ids.count * sizeof *ids.ids) != 0))
+        code = accel_error_set(&evaluation->error, ACCEL_E_INVALID,
+                               "%s makes other tokens of the text than %s: they are no versions of one model",
+                               evaluation->rows[index]->path, evaluation->rows[0]->path);
+    accel_token_list_free(&ids);
+    accel_tokenizer_free(tokenizer);
+    return code;
+}
+
+/* The token that the file wants before a text, or -1. */
+static int64_t find_bos(struct evaluation *evaluation)
+{
+    struct accel_token_list ids = {0};
+    struct accel_token_text spelling = {NULL, 0};
+    int64_t bos = -1;
+
+    if (accel_tokenizer_encode(evaluation->tokenizer, "", 0, ACCEL_ENCODE_ADD_SPECIAL, &ids, NULL) == ACCEL_OK &&
+        ids.count > 0 && ids.ids[0] == accel_tokenizer_special(evaluation->tokenizer, ACCEL_TOKEN_BOS))
+        bos = ids.ids[0];
+    accel_token_list_free(&ids);
+    if (bos >= 0 && accel_tokenizer_token(evaluation->tokenizer, (int32_t)bos, &spelling, NULL) == ACCEL_OK) {
+        snprintf(evaluation->bos, sizeof evaluation->bos, "%.*s", (int)(spelling.size < 60 ? spelling.size : 60),
+                 spelling.data);
+        evaluation->report.bos = evaluation->bos;
+    }
+    return bos;
+}
+
+static int make_tokens(struct evaluation *evaluation)
+{
+    int32_t code = encode(evaluation, 0, &evaluation->tokenizer, &evaluation->ids);
+
+    for (uint32_t i = 1; i < evaluation->count && code == ACCEL_OK; i++)
+        code = check_tokens(evaluation, i);
+    if (code != ACCEL_OK)
+        return fail(evaluation);
+    evaluation->report.tokens = evaluation->ids.count;
+    if (evaluation->chosen->tokens != 0 && evaluation->chosen->tokens < evaluation->ids.count)
+        evaluation->report.tokens = evaluation->chosen->tokens;
+    return -1;
+}
+
+static int read_models(struct evaluation *evaluation)
+{
+    const struct eval_options *chosen = evaluation->chosen;
+    struct eval_report *report = &evaluation->report;
+    struct accel_eval_options how = {.size = sizeof how,
+                                     .chunk = evaluation->chunk,
+                                     .stride = chosen->stride,
+                                     .bos = find_bos(evaluation),
+                                     .progress = working_tell,
+                                     .progress_data = &evaluation->working};
+    struct accel_session *reference = chosen->against == NULL ? NULL : evaluation->sessions[report->count];
+
+    working_on(&evaluation->working, "reading the text");
+    if (accel_eval_text(reference, evaluation->sessions, report->count, evaluation->ids.ids, report->tokens, &how,
+                        &report->eval, &evaluation->error) != ACCEL_OK)
+        return fail(evaluation);
+    for (uint32_t i = 0; i < evaluation->count; i++)
+        evaluation->rows[i]->result = accel_eval_get(report->eval, i);
+    return -1;
+}
+
+static int read_with_all(struct evaluation *evaluation)
+{
+    int code = -1;
+
+    if (read_prompt(evaluation->chosen->text, &evaluation->text, &evaluation->error) != ACCEL_OK)
+        return fail(evaluation);
+    code = make_tokens(evaluation);
+    if (code < 0)
+        code = settle_chunk(evaluation);
+    if (code < 0)
+        code = open_sessions(evaluation);
+    return code < 0 ? read_models(evaluation) : code;
+}
+
+/* ---- the verb ---- */
+
+static int print(struct evaluation *evaluation)
+{
+    const struct eval_options *chosen = evaluation->chosen;
+    int code = EXIT_DONE;
+
+    if (chosen->html != NULL)
+        code = page_write(chosen->common.json, chosen->html, eval_html, &evaluation->report);
+    if (code != EXIT_DONE)
+        return code;
+    if (chosen->common.json)
+        return print_json(eval_json(&evaluation->report), "accelctl/eval/1");
+    eval_print(&evaluation->report);
+    return EXIT_DONE;
+}
+
+static void close_all(struct evaluation *evaluation)
+{
+    accel_eval_free(evaluation->report.eval);
+    accel_tokenizer_free(evaluation->tokenizer);
+    accel_token_list_free(&evaluation->ids);
+    free(evaluation->text);
+    /* The first lent its context to the others. */
+    for (uint32_t i = evaluation->count; i-- > 0;) {
+        close_model(&evaluation->opened[i]);
+        accel_eval_tensors_free(evaluation->rows[i]->tensors);
+        accel_model_file_close(evaluation->files[i]);
+    }
+}
+
+static int check_usage(const struct eval_options *chosen)
+{
+    if (chosen->text == NULL && chosen->against == NULL)
+        return say(chosen->common.json, EXIT_USAGE, "usage",
+                   "eval: wants a --text, a reference to be --against, or both",
+                   "accelctl eval --help tells what each is for");
+    if (chosen->text == NULL && (chosen->chunk != 0 || chosen->stride != 0 || chosen->tokens != 0))
+        return say(chosen->common.json, EXIT_USAGE, "usage", "eval: --chunk, --stride and --tokens are of a --text",
+                   NULL);
+    return -1;
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct eval_options chosen = {.worst = 5};
+    struct evaluation evaluation = {.chosen = &chosen};
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code < 0)
+        code = check_usage(&chosen);
+    if (code >= 0)
+        return code;
+    evaluation.report.text = chosen.text;
+    evaluation.report.worst = chosen.worst;
+    name_rows(&evaluation, count, arguments);
+    working_begin(&evaluation.working, evaluation.sessions, evaluation.count);
+    code = open_files(&evaluation);
+    if (code < 0 && chosen.text != NULL)
+        code = read_with_all(&evaluation);
+    if (code < 0)
+        code = compare_tensors(&evaluation);
+    working_end(&evaluation.working);
+    if (code < 0)
+        code = print(&evaluation);
+    close_all(&evaluation);
+    return code;
+}
+
+const struct verb verb_eval = {
+    .name = "eval",
+    .summary = "how good a model is, and what smaller files of it lost",
+    .arguments = "MODEL...",
+    .detail =
+        "With --text: perplexity of a text. With --against: the relative error of each tensor, and with both the "
+        "Kullback-Leibler divergence from the reference, in nats, and how often both have the same likeliest token. "
+        "Several files of one model come into one table.\n"
+        "The text is cut into windows, and each token is predicted once, from what stands before it in its window; "
+        "accel/model/eval.h has the definitions. All models are loaded together and read the text side by side, with "
+        "the settings of their plans: --set compute.activations=f32 leaves the rounding of weights alone.\n"
+        "An error behind the sign ± is a standard error over tokens.",
+    .example = "accelctl eval --text wiki.txt --against model-f16.gguf model-q8_0.gguf model-q4_k.gguf\n"
+               "what two files lost against a third",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .least = 1,
+    .most = EVAL_MOST,
+    .run = run,
+};
