@@ -12,5 +12,6 @@ libaccel_core_la_SOURCES += \
 	%D%/log.c %D%/log.h \
 	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \
+	%D%/pci.c %D%/pci.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/utf8.c %D%/utf8.h

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/pci.h"
 #include "core/device/context.h"
 #include "core/plugin/plugin.h"
 #include "core/snapshot/snapshot.h"
@@ -62,9 +63,10 @@ int32_t accel_machine_add(struct accel_context *context, const struct accel_hard
 const char *accel_machine_text(const struct accel_hardware *hardware, char *text, size_t bytes)
 {
     const char *name = hardware->name[0] != '\0' ? hardware->name : "unnamed device";
+    char address[ACCEL_PCI_TEXT];
     if (hardware->kind == ACCEL_HARDWARE_PCI)
-        snprintf(text, bytes, "%s (%04x:%02x:%02x.%x)", name, hardware->domain, hardware->bus, hardware->slot,
-                 hardware->function);
+        snprintf(text, bytes, "%s (%s)", name,
+                 accel_pci_write(hardware->domain, hardware->bus, hardware->slot, hardware->function, address));
     else if (hardware->kind == ACCEL_HARDWARE_NODE)
         snprintf(text, bytes, "%s (%s)", name, hardware->compatible);
     else

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/pci.h"
+
 /* One read. */
 struct reading {
     const char *path;
@@ -34,27 +36,6 @@ bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value)
     if (errno != 0 || value > most)
         return false;
     *out_value = value;
-    return true;
-}
-
-/* The hexadecimal number of up to `most` digits at *at, which moves behind it and the sign that ends it. */
-static bool part(const char **at, size_t most, char end, uint32_t *out_value)
-{
-    size_t length = strspn(*at, "0123456789abcdefABCDEF");
-    if (length == 0 || length > most || (*at)[length] != end)
-        return false;
-    *out_value = (uint32_t)strtoul(*at, NULL, 16);
-    *at += length + (end != '\0');
-    return true;
-}
-
-bool accel_fields_address(const char *text, uint32_t out_address[4])
-{
-    uint32_t address[4];
-    if (!part(&text, 8, ':', &address[0]) || !part(&text, 2, ':', &address[1]) || !part(&text, 2, '.', &address[2]) ||
-        !part(&text, 1, '\0', &address[3]))
-        return false;
-    memcpy(out_address, address, sizeof(address));
     return true;
 }
 
@@ -105,11 +86,11 @@ static int32_t read_code(const struct reading *reading, const struct accel_field
 }
 
 static int32_t read_bytes(const struct reading *reading, const struct accel_field *row,
-                          const struct accel_yaml_node *node, uint8_t out_bytes[16])
+                          const struct accel_yaml_node *node, uint8_t out_bytes[FIELD_BYTES])
 {
-    if (strlen(node->text) != 32 || strspn(node->text, "0123456789abcdef") != 32)
+    if (strlen(node->text) != 2 * FIELD_BYTES || strspn(node->text, "0123456789abcdef") != 2 * FIELD_BYTES)
         return refuse(reading, node, row, "32 hexadecimal digits");
-    for (uint32_t i = 0; i < 16; i++) {
+    for (uint32_t i = 0; i < FIELD_BYTES; i++) {
         char digits[3] = {node->text[2 * i], node->text[2 * i + 1], '\0'};
         out_bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
@@ -143,7 +124,7 @@ static int32_t read_scalar(const struct reading *reading, const struct accel_fie
     case FIELD_I32:
         return read_signed(reading, row, node, member);
     case FIELD_ADDRESS:
-        return accel_fields_address(node->text, member) ? ACCEL_OK : refuse(reading, node, row, "a PCI address");
+        return accel_pci_read(node->text, member) ? ACCEL_OK : refuse(reading, node, row, "a PCI address");
     case FIELD_BYTES16:
         return read_bytes(reading, row, node, member);
     case FIELD_WORD:
@@ -242,7 +223,7 @@ static int32_t read_member(const struct reading *reading, const struct accel_fie
     }
 }
 
-static const struct accel_yaml_node *find(const struct accel_yaml_node *mapping, const char *key)
+const struct accel_yaml_node *accel_fields_find(const struct accel_yaml_node *mapping, const char *key)
 {
     for (const struct accel_yaml_node *node = mapping->first; node; node = node->next)
         if (strcmp(node->text, key) == 0)
@@ -275,7 +256,7 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
     code = check_keys(table, &reading, node);
     for (uint32_t i = 0; i < table->count && code == ACCEL_OK; i++) {
         const struct accel_field *row = &table->rows[i];
-        const struct accel_yaml_node *value = find(node, row->key);
+        const struct accel_yaml_node *value = accel_fields_find(node, row->key);
         if (value)
             code = read_member(&reading, row, value, record);
         else if (row->needed)

@@ -16,6 +16,8 @@
 #include "core/base/json.h"
 #include "core/profile/yaml.h"
 
+#define FIELD_BYTES 16u /**< of FIELD_BYTES16 */
+
 /** Type of a member, and how its value is written. */
 enum field_type {
     FIELD_TEXT,    /**< const char *; absent: "" */
@@ -66,7 +68,7 @@ void accel_fields_write(const struct accel_fields *table, const void *record, st
 /** A whole number of a scalar, at most `most`; true and *out_value, or false. Decimal, or hexadecimal after "0x". */
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
 
-/** Reads "0000:65:00.0" into domain, bus, slot, function. */
-bool accel_fields_address(const char *text, uint32_t out_address[4]);
+/** The value of a key of a mapping, or NULL. */
+const struct accel_yaml_node *accel_fields_find(const struct accel_yaml_node *mapping, const char *key);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/pci.h"
 #include "core/snapshot/fields.h"
 
 static uint32_t number_at(const void *member)
@@ -15,20 +16,19 @@ static uint32_t number_at(const void *member)
 
 static void write_address(const struct accel_field *row, const uint32_t *address, struct accel_json *json)
 {
-    char text[32];
+    char text[ACCEL_PCI_TEXT];
     if ((address[0] | address[1] | address[2] | address[3]) == 0 && !row->needed)
         return;
-    snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", address[0], address[1], address[2], address[3]);
-    accel_json_member_text(json, row->key, text);
+    accel_json_member_text(json, row->key, accel_pci_write(address[0], address[1], address[2], address[3], text));
 }
 
-static void write_bytes(const struct accel_field *row, const uint8_t bytes[16], struct accel_json *json)
+static void write_bytes(const struct accel_field *row, const uint8_t bytes[FIELD_BYTES], struct accel_json *json)
 {
-    static const uint8_t none[16];
-    char text[33];
+    static const uint8_t none[FIELD_BYTES];
+    char text[2 * FIELD_BYTES + 1];
     if (memcmp(bytes, none, sizeof(none)) == 0)
         return;
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < FIELD_BYTES; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
     accel_json_member_text(json, row->key, text);
 }
@@ -140,12 +140,12 @@ static bool is_there(const struct accel_field *row, const char *member)
     return first->type != FIELD_MAYBE || *(const char *const *)(const void *)(member + first->offset) != NULL;
 }
 
-void accel_fields_write(const struct accel_fields *table, const void *given, struct accel_json *json)
+void accel_fields_write(const struct accel_fields *table, const void *record, struct accel_json *json)
 {
-    const char *record = given;
+    const char *members = record;
     for (uint32_t i = 0; i < table->count; i++) {
         const struct accel_field *row = &table->rows[i];
-        const char *member = record + row->offset;
+        const char *member = members + row->offset;
         switch (row->type) {
         case FIELD_BITS:
             write_bits(row, number_at(member), json);
@@ -153,7 +153,7 @@ void accel_fields_write(const struct accel_fields *table, const void *given, str
         case FIELD_TEXTS:
         case FIELD_NUMBERS:
         case FIELD_RECORDS:
-            write_list(row, record, json);
+            write_list(row, members, json);
             break;
         case FIELD_RECORD:
             write_record(row, *(const void *const *)(const void *)member, json);

@@ -10,9 +10,10 @@
 #include "core/snapshot/tables.h"
 
 #define EVIDENCE "evidence"
-#define MOST_ITEMS 65536u
 
-static const struct accel_yaml_limits limits = {"snapshot", ACCEL_SNAPSHOT_BYTES, 1u << 16, MOST_ITEMS, 1u << 20};
+/* A line of hwloc's XML is the longest scalar, the lines of a large machine are the longest list. */
+static const struct accel_yaml_limits limits = {
+    .kind = "snapshot", .bytes = ACCEL_SNAPSHOT_BYTES, .scalar = 1u << 16, .children = 1u << 16, .nodes = 1u << 20};
 
 static int32_t no_memory(const char *path, struct accel_error *error)
 {
@@ -21,32 +22,24 @@ static int32_t no_memory(const char *path, struct accel_error *error)
 
 /* ---- reading ---- */
 
-static const char *text_of(const struct accel_yaml_node *mapping, const char *wanted)
-{
-    for (const struct accel_yaml_node *key = mapping->first; key; key = key->next)
-        if (strcmp(key->text, wanted) == 0)
-            return key->value->text;
-    return NULL;
-}
-
 static int32_t read_item(const char *path, const struct accel_yaml_node *node, struct accel_evidence *evidence,
                          struct accel_error *error)
 {
-    const char *kind, *name;
+    const struct accel_yaml_node *kind, *name;
     struct accel_evidence_item *item;
     if (node->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "an item of the evidence is an object");
     for (const struct accel_yaml_node *key = node->first; key; key = key->next)
         if (key->value->kind != ACCEL_YAML_TEXT)
             return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" of evidence is no text", key->text);
-    kind = text_of(node, "kind");
-    name = text_of(node, "name");
+    kind = accel_fields_find(node, "kind");
+    name = accel_fields_find(node, "name");
     if (kind == NULL || name == NULL)
         return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
                                  "an item of the evidence has a \"kind\" and a \"name\"");
-    item = accel_evidence_add(evidence, kind, name);
+    item = accel_evidence_add(evidence, kind->text, name->text);
     for (const struct accel_yaml_node *key = node->first; key; key = key->next)
-        if (key->value->text != kind && key->value->text != name)
+        if (key->value != kind && key->value != name)
             accel_evidence_put(evidence, item, key->text, key->value->text);
     return evidence->failed ? no_memory(path, error) : ACCEL_OK;
 }
@@ -125,11 +118,12 @@ char *accel_snapshot_xml(const struct accel_snapshot *snapshot, struct accel_are
 
 /* ---- writing ---- */
 
-/* Lines such as <info name="HostName" value="..."/>. What follows names machines and people, and answers nothing. */
+/* Lines such as <info name="HostName" value="..."/>. What follows names machines and people (a group of processes is
+ * called after its container or session), and answers nothing. */
 static bool is_private(const char *line)
 {
-    static const char *const words[] = {"HostName", "Serial", "UUID",     "Address",
-                                        "GUID",     "GID",    "AssetTag", "ProcessName"};
+    static const char *const words[] = {"HostName", "Serial", "UUID",     "Address",    "GUID",
+                                        "GID",      "Cgroup", "AssetTag", "ProcessName"};
     static const char begin[] = "<info name=\"";
     const char *name = strstr(line, begin);
     const char *end = name ? strchr(name + sizeof(begin) - 1, '"') : NULL;

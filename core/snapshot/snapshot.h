@@ -28,7 +28,6 @@ struct accel_snapshot_topology {
     const char *board;      /**< may be empty */
     const char *const *xml; /**< what hwloc wrote, line by line */
     uint32_t line_count;
-    uint32_t zero;
     struct accel_host_limits limits;
 };
 
@@ -37,7 +36,6 @@ struct accel_snapshot_device {
     const char *driver;
     const char *version; /**< of the driver */
     uint32_t plugin;     /**< index, or 0xffffffff */
-    uint32_t zero;
     struct accel_facts facts;
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/pci.h"
 #include "core/topology/internal.h"
 
 #define MOST_ACCELERATORS 8u
@@ -89,12 +90,11 @@ static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent
                              struct accel_pci_device *device, struct accel_error *error)
 {
     const char *names[MOST_ACCELERATORS];
-    char address[32];
+    char address[ACCEL_PCI_TEXT];
     uint32_t extra = 0;
     uint32_t count = 0;
     struct accel_os_device *devices;
-    snprintf(address, sizeof(address), "%04x:%02x:%02x.%01x", device->domain, device->bus, device->slot,
-             device->function);
+    accel_pci_write(device->domain, device->bus, device->slot, device->function, address);
     if (root)
         extra = topology_accelerators_at(topology, root, address, names, MOST_ACCELERATORS);
     devices = accel_arena_array(&topology->arena, count_os_devices(parent) + extra, sizeof(*devices));

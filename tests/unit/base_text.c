@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors, UTF-8, strings, the log, and the JSON writer of the tests. */
+/* Errors, UTF-8, strings, the log, the JSON writer and addresses of PCI functions. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -16,10 +16,11 @@
 #include <locale.h>
 #include <math.h>
 
+#include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/base/pci.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
-#include "core/base/json.h"
 
 static void error_names(void **state)
 {
@@ -325,6 +326,29 @@ static void log_filters(void **state)
     assert_int_equal(strlen(heard.text), strlen("2 t ") + 1024);
 }
 
+static void pci_addresses(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "65:00.0",
+                                        "0000:65:00",
+                                        "0000:65:00.",
+                                        "0000:165:00.0",
+                                        "0000:65:0g.0",
+                                        "0000:65:00.00",
+                                        "0000:65:00.0 ",
+                                        ":65:00.0"};
+    uint32_t address[4] = {7, 7, 7, 7};
+    char text[ACCEL_PCI_TEXT];
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (accel_pci_read(wrong[i], address) || address[0] != 7)
+            fail_msg("'%s' is taken", wrong[i]);
+    assert_true(accel_pci_read("10000:65:1f.7", address));
+    assert_string_equal(accel_pci_write(address[0], address[1], address[2], address[3], text), "10000:65:1f.7");
+    assert_string_equal(accel_pci_write(0, 0x65, 0, 0, text), "0000:65:00.0");
+    assert_int_equal(strlen(accel_pci_write(UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, text)), 35);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +363,7 @@ int main(void)
         cmocka_unit_test(json_refuses_misuse),
         cmocka_unit_test(json_tells_lost_text),
         cmocka_unit_test(log_filters),
+        cmocka_unit_test(pci_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
