@@ -2,7 +2,6 @@
 /* The public face: reads the table, takes the evidence from the machine or the recording, evaluates. */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,54 +19,13 @@ struct accel_doctor {
     struct accel_arena arena;
     struct accel_doctor_table table;
     struct accel_evidence evidence;
-    struct accel_doctor_case doctor;
+    struct accel_doctor_case evaluation;
 };
 
 static int32_t no_memory(struct accel_error *error)
 {
     return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the doctor");
 }
-
-/* ---- rows ---- */
-
-const char *accel_doctor_text(struct accel_doctor_case *doctor, const char *format, ...)
-{
-    struct accel_strbuf text = {0};
-    const char *kept = NULL;
-    va_list values;
-    va_start(values, format);
-    accel_strbuf_vprintf(&text, format, values);
-    va_end(values);
-    if (!text.failed)
-        kept = accel_arena_strdup(doctor->arena, accel_strbuf_get(&text));
-    doctor->failed |= kept == NULL;
-    accel_strbuf_free(&text);
-    return kept ? kept : "";
-}
-
-static const char *or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
-void accel_doctor_say(struct accel_doctor_case *doctor, const struct accel_doctor_row *row)
-{
-    struct accel_doctor_row *copy = accel_arena_array(doctor->arena, 1, sizeof(*copy));
-    if (copy == NULL || !accel_rows_add(&doctor->rows, copy)) {
-        doctor->failed = true;
-        return;
-    }
-    *copy = *row;
-    copy->size = sizeof(*copy);
-    copy->subject = or_empty(row->subject);
-    copy->text = or_empty(row->text);
-    copy->remedy = or_empty(row->remedy);
-    copy->origin = or_empty(row->origin);
-    copy->place = or_empty(row->place);
-    copy->because = or_empty(row->because);
-}
-
-/* ---- evidence ---- */
 
 int32_t accel_doctor_open_table(const struct accel_context *context, struct accel_arena *arena,
                                 struct accel_doctor_table *out_table, struct accel_error *error)
@@ -110,27 +68,46 @@ static void say_table(struct accel_doctor_case *doctor, const struct accel_error
 }
 
 static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence,
-                        const struct accel_error *table, struct accel_error *error)
+                        const struct accel_error *table_error, struct accel_error *error)
 {
-    struct accel_doctor_case *judged = &doctor->doctor;
+    struct accel_doctor_case *judged = &doctor->evaluation;
     *judged = (struct accel_doctor_case){.context = doctor->context,
                                          .table = &doctor->table,
                                          .evidence = evidence,
                                          .arena = &doctor->arena,
                                          .contained = has_container(evidence)};
     accel_doctor_judge_host(judged);
-    if (table->code != ACCEL_OK)
-        say_table(judged, table);
+    if (table_error->code != ACCEL_OK)
+        say_table(judged, table_error);
     accel_doctor_judge_hardware(judged);
     return judged->failed ? no_memory(error) : ACCEL_OK;
+}
+
+/* Evidence of the recording, or of this machine. */
+static int32_t take_evidence(struct accel_doctor *doctor, const struct accel_evidence **out_evidence,
+                             struct accel_error *error)
+{
+    const struct accel_snapshot *snapshot = doctor->context->snapshot;
+    accel_evidence_init(&doctor->evidence, &doctor->arena);
+    *out_evidence = snapshot ? &snapshot->evidence : &doctor->evidence;
+    return snapshot ? ACCEL_OK : accel_doctor_gather(doctor->context, &doctor->table, &doctor->evidence, error);
+}
+
+static int32_t examine(struct accel_doctor *doctor, struct accel_error *error)
+{
+    const struct accel_evidence *evidence;
+    struct accel_error why = {0};
+    int32_t code = accel_doctor_open_table(doctor->context, &doctor->arena, &doctor->table, &why);
+    if (code == ACCEL_E_MEMORY)
+        return no_memory(error);
+    code = take_evidence(doctor, &evidence, error);
+    return code == ACCEL_OK ? evaluate(doctor, evidence, &why, error) : code;
 }
 
 int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor **out_doctor,
                             struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_doctor *doctor;
-    const struct accel_evidence *evidence;
-    struct accel_error table = {0};
     int32_t code;
     if (context == NULL || out_doctor == NULL)
         return accel_error_set(error, ACCEL_E_INVALID,
@@ -144,15 +121,7 @@ int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor *
     doctor->context = context;
     atomic_fetch_add(&context->children, 1);
     accel_arena_init(&doctor->arena, ROWS_LIMIT);
-    accel_evidence_init(&doctor->evidence, &doctor->arena);
-    evidence = context->snapshot ? &context->snapshot->evidence : &doctor->evidence;
-    code = accel_doctor_open_table(context, &doctor->arena, &doctor->table, &table);
-    if (code == ACCEL_E_MEMORY)
-        code = no_memory(error);
-    else
-        code = context->snapshot ? ACCEL_OK : accel_doctor_gather(context, &doctor->table, &doctor->evidence, error);
-    if (code == ACCEL_OK)
-        code = evaluate(doctor, evidence, &table, error);
+    code = examine(doctor, error);
     if (code != ACCEL_OK) {
         accel_doctor_free(doctor);
         return code;
@@ -165,7 +134,7 @@ void accel_doctor_free(struct accel_doctor *doctor) ACCEL_NOEXCEPT
 {
     if (doctor == NULL)
         return;
-    accel_rows_free(&doctor->doctor.rows);
+    accel_rows_free(&doctor->evaluation.rows);
     accel_arena_free(&doctor->arena);
     atomic_fetch_sub(&doctor->context->children, 1);
     free(doctor);
@@ -173,12 +142,12 @@ void accel_doctor_free(struct accel_doctor *doctor) ACCEL_NOEXCEPT
 
 uint32_t accel_doctor_count(const struct accel_doctor *doctor) ACCEL_NOEXCEPT
 {
-    return doctor == NULL ? 0 : doctor->doctor.rows.count;
+    return doctor == NULL ? 0 : doctor->evaluation.rows.count;
 }
 
 const struct accel_doctor_row *accel_doctor_get(const struct accel_doctor *doctor, uint32_t index) ACCEL_NOEXCEPT
 {
-    return index < accel_doctor_count(doctor) ? doctor->doctor.rows.items[index] : NULL;
+    return index < accel_doctor_count(doctor) ? doctor->evaluation.rows.items[index] : NULL;
 }
 
 uint32_t accel_doctor_tally(const struct accel_doctor *doctor, uint32_t state) ACCEL_NOEXCEPT

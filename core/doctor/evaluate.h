@@ -30,8 +30,23 @@ void accel_doctor_judge_host(struct accel_doctor_case *doctor);
 /** Rows of the hardware. */
 void accel_doctor_judge_hardware(struct accel_doctor_case *doctor);
 
+/** A piece of hardware that is judged. */
+struct accel_doctor_subject {
+    const struct accel_hardware *hardware;
+    uint32_t index;   /**< of it in the context */
+    uint32_t worst;   /**< highest state that a fault may have here: ACCEL_DOCTOR_WARN or BAD */
+    const char *name; /**< for people, with its address */
+};
+
+/** Rows of what doctor.yaml says that the subject needs of the system. False: without something it cannot be used. */
+bool accel_doctor_judge_needs(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
+                              const struct accel_doctor_entry *entry);
+
 /** Formats into the arena; "" without memory, and `failed` is set. */
 const char *accel_doctor_text(struct accel_doctor_case *doctor, const char *format, ...) ACCEL_PRINTF(2, 3);
+
+/** The words with " or " between them, as accel_doctor_text. */
+const char *accel_doctor_join(struct accel_doctor_case *doctor, const struct accel_doctor_words *words);
 
 /** Adds a copy of a row. Strings are borrowed from the arena or const; NULL becomes "", hardware is taken as given. */
 void accel_doctor_say(struct accel_doctor_case *doctor, const struct accel_doctor_row *row);

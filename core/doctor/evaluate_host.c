@@ -3,11 +3,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/doctor/evaluate.h"
+#include "core/doctor/gather.h"
 #include "core/topology/topology.h"
 
 #define GIB ((double)(1u << 30))
@@ -20,184 +20,241 @@ static const struct accel_machine *machine_of(const struct accel_doctor_case *do
 }
 
 /* A row of this file is about no piece of hardware. */
-static void say(struct accel_doctor_case *doctor, uint32_t state, const char *area, const char *check,
-                const char *subject, const char *text, const char *remedy, const char *origin)
+static void say(struct accel_doctor_case *doctor, struct accel_doctor_row row)
 {
-    const struct accel_doctor_row row = {.state = state,
-                                         .hardware = -1,
-                                         .area = area,
-                                         .check = check,
-                                         .subject = subject,
-                                         .text = text,
-                                         .remedy = remedy,
-                                         .origin = origin};
+    row.hardware = -1;
     accel_doctor_say(doctor, &row);
 }
 
 /* ---- system ---- */
 
+static void judge_containers(struct accel_doctor_case *doctor)
+{
+    for (const struct accel_evidence_item *item = doctor->evidence->first; item; item = item->next) {
+        if (strcmp(item->kind, "container") != 0)
+            continue;
+        say(doctor,
+            (struct accel_doctor_row){
+                .state = ACCEL_DOCTOR_NOTE,
+                .area = "system",
+                .check = "system.container",
+                .subject = "container",
+                .text = accel_doctor_text(
+                    doctor, "runs inside of one (%s): limits, device nodes and libraries are those it was given",
+                    item->name),
+                .origin = accel_evidence_value(item, "origin")});
+    }
+}
+
 static void judge_system(struct accel_doctor_case *doctor)
 {
-    static const char pages[] = "/sys/kernel/mm/transparent_hugepage/enabled";
     const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "system", "");
+    const struct accel_evidence_item *pages = accel_evidence_find(doctor->evidence, "value", DOCTOR_HUGE_PAGES);
     const char *kernel = accel_evidence_value(item, "kernel");
     const char *os = accel_evidence_value(item, "os");
-    const char *huge = accel_evidence_value(accel_evidence_find(doctor->evidence, "value", pages), "text");
+    const char *huge = accel_evidence_value(pages, "text");
     if (kernel)
-        say(doctor, ACCEL_DOCTOR_NOTE, "system", "system.kernel", "kernel",
-            accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""), "", "uname");
-    for (item = doctor->evidence->first; item; item = item->next)
-        if (strcmp(item->kind, "container") == 0)
-            say(doctor, ACCEL_DOCTOR_NOTE, "system", "system.container", "container",
-                accel_doctor_text(doctor,
-                                  "runs inside of one (%s): limits, device nodes and libraries are those it was "
-                                  "given",
-                                  item->name),
-                "", accel_evidence_value(item, "origin"));
+        say(doctor,
+            (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
+                                      .area = "system",
+                                      .check = "system.kernel",
+                                      .subject = "kernel",
+                                      .text = accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""),
+                                      .origin = "uname"});
+    judge_containers(doctor);
     if (huge && strstr(huge, "[never]"))
-        say(doctor, ACCEL_DOCTOR_NOTE, "system", "system.hugepages", "huge pages",
-            "switched off: weights lie in small pages", "", pages);
+        say(doctor, (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
+                                              .area = "system",
+                                              .check = "system.hugepages",
+                                              .subject = "huge pages",
+                                              .text = "switched off: weights lie in small pages",
+                                              .origin = DOCTOR_HUGE_PAGES});
 }
 
 /* ---- processors ---- */
+
+static void judge_set(struct accel_doctor_case *doctor)
+{
+    const struct accel_machine *machine = machine_of(doctor);
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
+                                   .area = "processors",
+                                   .check = "cpu.set",
+                                   .subject = machine->processor[0] != '\0' ? machine->processor : "processors",
+                                   .origin = machine->allowed_origin};
+    if (machine->allowed_cpu_count < machine->cpu_count) {
+        row.state = ACCEL_DOCTOR_WARN;
+        row.text = accel_doctor_text(doctor, "%u of %u hardware threads may be used: %s", machine->allowed_cpu_count,
+                                     machine->cpu_count, machine->allowed_cpus);
+        row.remedy =
+            "widen the set of processors (taskset, cpuset.cpus of the group, --cpuset-cpus) if more are meant for it";
+    } else {
+        row.text = accel_doctor_text(doctor, "all %u hardware threads of %u cores may be used", machine->cpu_count,
+                                     machine->core_count);
+    }
+    say(doctor, row);
+}
+
+static void judge_quota(struct accel_doctor_case *doctor)
+{
+    const struct accel_machine *machine = machine_of(doctor);
+    const struct accel_cpu_quota *quota = &machine->limits.cpu;
+    double paid = quota->period == 0 ? 0 : (double)quota->quota / (double)quota->period;
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
+                                   .area = "processors",
+                                   .check = "cpu.quota",
+                                   .subject = "quota",
+                                   .text = "no limit of processor time that is below the processors",
+                                   .origin = quota->origin};
+    if (quota->origin && paid > 0 && paid < machine->allowed_cpu_count) {
+        row.state = ACCEL_DOCTOR_WARN;
+        row.text = accel_doctor_text(doctor, "the group may use the time of %.3g processors, of %u that it may run on",
+                                     paid, machine->allowed_cpu_count);
+        row.remedy = accel_doctor_text(
+            doctor, "raise cpu.max of the group (--cpus=%u for a container) if more time is meant for it",
+            machine->allowed_cpu_count);
+    }
+    say(doctor, row);
+}
 
 static void judge_threads(struct accel_doctor_case *doctor)
 {
     const struct accel_thread_policy policy = {0};
     struct accel_thread_plan plan = {0};
     struct accel_error error = {0};
-    if (accel_topology_threads(accel_context_topology(doctor->context), &policy, &plan, &error) != ACCEL_OK)
-        say(doctor, ACCEL_DOCTOR_BAD, "processors", "cpu.threads", "threads",
-            accel_doctor_text(doctor, "%s", error.text), accel_doctor_text(doctor, "%s", error.remedy), "hwloc");
-    else
-        say(doctor, ACCEL_DOCTOR_GOOD, "processors", "cpu.threads", "threads",
-            accel_doctor_text(doctor, "%u would compute: %s", plan.count, plan.reason), "",
-            accel_doctor_text(doctor, "%s", plan.origin));
+    struct accel_doctor_row row = {
+        .state = ACCEL_DOCTOR_GOOD, .area = "processors", .check = "cpu.threads", .subject = "threads"};
+    if (accel_topology_threads(accel_context_topology(doctor->context), &policy, &plan, &error) != ACCEL_OK) {
+        row.state = ACCEL_DOCTOR_BAD;
+        row.text = accel_doctor_text(doctor, "%s", error.text);
+        row.remedy = accel_doctor_text(doctor, "%s", error.remedy);
+        row.origin = "hwloc";
+    } else {
+        row.text = accel_doctor_text(doctor, "%u would compute: %s", plan.count, plan.reason);
+        row.origin = accel_doctor_text(doctor, "%s", plan.origin);
+    }
+    say(doctor, row);
     accel_thread_plan_free(&plan);
-}
-
-static void judge_processors(struct accel_doctor_case *doctor)
-{
-    const struct accel_machine *machine = machine_of(doctor);
-    const struct accel_cpu_quota *quota = &machine->limits.cpu;
-    double paid = quota->period == 0 ? 0 : (double)quota->quota / (double)quota->period;
-    const char *name = machine->processor[0] != '\0' ? machine->processor : "processors";
-    if (machine->allowed_cpu_count < machine->cpu_count)
-        say(doctor, ACCEL_DOCTOR_WARN, "processors", "cpu.set", name,
-            accel_doctor_text(doctor, "%u of %u hardware threads may be used: %s", machine->allowed_cpu_count,
-                              machine->cpu_count, machine->allowed_cpus),
-            "widen the set of processors (taskset, cpuset.cpus of the group, --cpuset-cpus) if more are meant for it",
-            machine->allowed_origin);
-    else
-        say(doctor, ACCEL_DOCTOR_GOOD, "processors", "cpu.set", name,
-            accel_doctor_text(doctor, "all %u hardware threads of %u cores may be used", machine->cpu_count,
-                              machine->core_count),
-            "", machine->allowed_origin);
-    if (quota->origin && paid > 0 && paid < machine->allowed_cpu_count)
-        say(doctor, ACCEL_DOCTOR_WARN, "processors", "cpu.quota", "quota",
-            accel_doctor_text(doctor, "the group may use the time of %.3g processors, of %u that it may run on", paid,
-                              machine->allowed_cpu_count),
-            accel_doctor_text(doctor,
-                              "raise cpu.max of the group (--cpus=%u for a container) if more time is meant for "
-                              "it",
-                              machine->allowed_cpu_count),
-            quota->origin);
-    else
-        say(doctor, ACCEL_DOCTOR_GOOD, "processors", "cpu.quota", "quota",
-            "no limit of processor time that is below the processors", "", quota->origin ? quota->origin : "");
-    judge_threads(doctor);
 }
 
 /* ---- memory ---- */
 
-static void judge_room(struct accel_doctor_case *doctor)
+static void judge_usable(struct accel_doctor_case *doctor)
 {
     const struct accel_machine *machine = machine_of(doctor);
-    const struct accel_amount *limit = &machine->limits.memory_limit;
-    const struct accel_amount *total = &machine->limits.memory_total;
-    const struct accel_amount *room = &machine->limits.memory_room;
-    if (limit->origin && (total->origin == NULL || limit->bytes < total->bytes))
-        say(doctor, room->bytes < LITTLE_ROOM ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE, "memory", "memory.limit",
-            "limit",
-            accel_doctor_text(doctor, "the group may hold %.2f GiB, of which %.2f GiB are left",
-                              (double)limit->bytes / GIB, (double)room->bytes / GIB),
-            room->bytes < LITTLE_ROOM ? "raise memory.max of the group (--memory for a container), or end what fills it"
-                                      : "",
-            limit->origin);
-    else
-        say(doctor, ACCEL_DOCTOR_GOOD, "memory", "memory.limit", "limit",
-            "the groups set none below the machine's memory", "", limit->origin);
-}
-
-static void judge_memory(struct accel_doctor_case *doctor)
-{
-    const struct accel_machine *machine = machine_of(doctor);
-    const struct accel_amount *total = &machine->limits.memory_total;
     const struct accel_amount *usable = &machine->memory_usable;
     /* What a group's limit leaves is the next row's. */
-    bool little = usable->origin && usable->bytes < LITTLE_ROOM && usable->origin != machine->limits.memory_room.origin;
-    if (usable->origin)
-        say(doctor, little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD, "memory", "memory.usable", "memory",
-            accel_doctor_text(doctor, "%.2f GiB can be taken now, of %.2f GiB", (double)usable->bytes / GIB,
-                              (double)total->bytes / GIB),
-            little ? "end programs that hold memory" : "", usable->origin);
-    else
-        say(doctor, ACCEL_DOCTOR_UNKNOWN, "memory", "memory.usable", "memory", "nothing tells how much there is", "",
-            "");
-    judge_room(doctor);
-    if (machine->numa_count > 1)
-        say(doctor, ACCEL_DOCTOR_NOTE, "memory", "memory.numa", "NUMA",
-            accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", machine->numa_count), "",
-            "hwloc");
+    bool little = usable->bytes < LITTLE_ROOM && usable->origin != machine->limits.memory_room.origin;
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_UNKNOWN,
+                                   .area = "memory",
+                                   .check = "memory.usable",
+                                   .subject = "memory",
+                                   .text = "nothing tells how much there is",
+                                   .origin = usable->origin};
+    if (usable->origin) {
+        row.state = little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD;
+        row.text = accel_doctor_text(doctor, "%.2f GiB can be taken now, of %.2f GiB", (double)usable->bytes / GIB,
+                                     (double)machine->limits.memory_total.bytes / GIB);
+        row.remedy = little ? "end programs that hold memory" : "";
+    }
+    say(doctor, row);
+}
+
+static void judge_limit(struct accel_doctor_case *doctor)
+{
+    const struct accel_host_limits *limits = &machine_of(doctor)->limits;
+    const struct accel_amount *limit = &limits->memory_limit;
+    const struct accel_amount *total = &limits->memory_total;
+    bool little = limits->memory_room.bytes < LITTLE_ROOM;
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
+                                   .area = "memory",
+                                   .check = "memory.limit",
+                                   .subject = "limit",
+                                   .text = "the groups set none below the machine's memory",
+                                   .origin = limit->origin};
+    if (limit->origin && (total->origin == NULL || limit->bytes < total->bytes)) {
+        row.state = little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE;
+        row.text = accel_doctor_text(doctor, "the group may hold %.2f GiB, of which %.2f GiB are left",
+                                     (double)limit->bytes / GIB, (double)limits->memory_room.bytes / GIB);
+        row.remedy = little ? "raise memory.max of the group (--memory for a container), or end what fills it" : "";
+    }
+    say(doctor, row);
+}
+
+static void judge_nodes(struct accel_doctor_case *doctor)
+{
+    uint32_t count = machine_of(doctor)->numa_count;
+    if (count > 1)
+        say(doctor, (struct accel_doctor_row){
+                        .state = ACCEL_DOCTOR_NOTE,
+                        .area = "memory",
+                        .check = "memory.numa",
+                        .subject = "NUMA",
+                        .text = accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", count),
+                        .origin = "hwloc"});
 }
 
 /* ---- folders ---- */
 
-static const char *folder_words(const char *name)
-{
-    return strcmp(name, "cache") == 0 ? "results of probes and compiled programs are not kept"
-                                      : "measurements are not kept";
-}
+/* One of the user's folders. */
+struct folder {
+    const char *name;     /* of its evidence */
+    const char *check;    /* of its row */
+    const char *variable; /* that names another one */
+    const char *lost;     /* what is lost without it */
+};
 
-static void say_unwritable(struct accel_doctor_case *doctor, const struct accel_evidence_item *item, const char *check,
-                           const char *name, const char *variable)
+static void judge_unwritable(struct accel_doctor_case *doctor, const struct folder *folder,
+                             const struct accel_evidence_item *item, struct accel_doctor_row *row)
 {
-    const char *path = accel_evidence_value(item, "path");
     const char *reason = accel_evidence_value(item, "reason");
     const char *error = accel_evidence_value(item, "error");
+    const char *why = error ? error : reason;
     const char *remedy = "";
     if (reason && strcmp(reason, "full") == 0)
         remedy = "make room on its disk, or ";
     else if (reason && strcmp(reason, "denied") == 0)
         remedy = "give this user the right to write there, or ";
-    say(doctor, ACCEL_DOCTOR_WARN, "folders", check, path ? path : name,
-        accel_doctor_text(doctor, "cannot be written (%s): %s",
-                          error    ? error
-                          : reason ? reason
-                                   : "no reason is known",
-                          folder_words(name)),
-        accel_doctor_text(doctor, "%sset %s to a folder that this user may write and that has room", remedy, variable),
-        path);
+    row->state = ACCEL_DOCTOR_WARN;
+    row->text = accel_doctor_text(doctor, "cannot be written (%s): %s", why ? why : "no reason is known", folder->lost);
+    row->remedy = accel_doctor_text(doctor, "%sset %s to a folder that this user may write and that has room", remedy,
+                                    folder->variable);
 }
 
-static void judge_folder(struct accel_doctor_case *doctor, const char *name, const char *variable)
+static void judge_folder(struct accel_doctor_case *doctor, const struct folder *folder)
 {
-    const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "folder", name);
+    const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "folder", folder->name);
     const char *path = accel_evidence_value(item, "path");
-    const char *free_text = accel_evidence_value(item, "free");
-    const char *check = accel_doctor_text(doctor, "folder.%s", name);
-    uint64_t left = free_text ? strtoull(free_text, NULL, 10) : UINT64_MAX;
-    if (item == NULL)
-        say(doctor, ACCEL_DOCTOR_UNKNOWN, "folders", check, name, "was not looked at", "", "");
-    else if (!accel_evidence_is(item, "writable"))
-        say_unwritable(doctor, item, check, name, variable);
-    else if (left < LITTLE_DISK)
-        say(doctor, ACCEL_DOCTOR_WARN, "folders", check, path ? path : name,
-            accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", left >> 20),
-            accel_doctor_text(doctor, "make room there, or set %s to a folder on another disk", variable), path);
-    else
-        say(doctor, ACCEL_DOCTOR_GOOD, "folders", check, path ? path : name,
-            accel_evidence_is(item, "exists") ? "can be written" : "will be made when it is needed", "", path);
+    const char *room = accel_evidence_value(item, "free");
+    uint64_t left = room ? strtoull(room, NULL, 10) : UINT64_MAX;
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
+                                   .area = "folders",
+                                   .check = folder->check,
+                                   .subject = path ? path : folder->name,
+                                   .origin = path};
+    if (item == NULL) {
+        row.state = ACCEL_DOCTOR_UNKNOWN;
+        row.text = "was not looked at";
+    } else if (!accel_evidence_is(item, "writable")) {
+        judge_unwritable(doctor, folder, item, &row);
+    } else if (left < LITTLE_DISK) {
+        row.state = ACCEL_DOCTOR_WARN;
+        row.text = accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", left >> 20);
+        row.remedy =
+            accel_doctor_text(doctor, "make room there, or set %s to a folder on another disk", folder->variable);
+    } else {
+        row.text = accel_evidence_is(item, "exists") ? "can be written" : "will be made when it is needed";
+    }
+    say(doctor, row);
+}
+
+static void judge_folders(struct accel_doctor_case *doctor)
+{
+    static const struct folder folders[] = {
+        {"cache", "folder.cache", "XDG_CACHE_HOME", "results of probes and compiled programs are not kept"},
+        {"state", "folder.state", "XDG_STATE_HOME", "measurements are not kept"},
+    };
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        judge_folder(doctor, &folders[i]);
 }
 
 /* ---- profiles and plugins ---- */
@@ -205,31 +262,41 @@ static void judge_folder(struct accel_doctor_case *doctor, const char *name, con
 static void judge_profiles(struct accel_doctor_case *doctor)
 {
     const struct accel_error *why = &doctor->context->profile_error;
-    if (doctor->context->profile)
-        say(doctor, ACCEL_DOCTOR_GOOD, "folders", "profiles", "profiles", "could be read", "", "");
-    else
-        say(doctor, ACCEL_DOCTOR_BAD, "folders", "profiles", "profiles",
-            accel_doctor_text(doctor, "%s", why->text[0] != '\0' ? why->text : "there are none"),
-            why->remedy[0] != '\0' ? accel_doctor_text(doctor, "%s", why->remedy)
-                                   : "install them, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml",
-            "");
+    struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
+                                   .area = "folders",
+                                   .check = "profiles",
+                                   .subject = "profiles",
+                                   .text = "could be read"};
+    if (doctor->context->profile == NULL) {
+        row.state = ACCEL_DOCTOR_BAD;
+        row.text = accel_doctor_text(doctor, "%s", why->text[0] != '\0' ? why->text : "there are none");
+        row.remedy = why->remedy[0] != '\0'
+                         ? accel_doctor_text(doctor, "%s", why->remedy)
+                         : "install them, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
+    }
+    say(doctor, row);
 }
 
 static void judge_plugin(struct accel_doctor_case *doctor, const struct accel_plugin_info *info)
 {
-    const char *check = info->code == ACCEL_E_DENIED ? "plugin.trust" : "plugin.load";
-    if (info->state == ACCEL_PLUGIN_LOADED)
-        say(doctor, ACCEL_DOCTOR_GOOD, "plugins", check, info->name,
-            accel_doctor_text(doctor, "version %s, trusted and loaded, %u device%s", info->version, info->device_count,
-                              info->device_count == 1 ? "" : "s"),
-            "", info->path);
-    else if (info->state == ACCEL_PLUGIN_SHADOWED)
-        say(doctor, ACCEL_DOCTOR_NOTE, "plugins", "plugin.shadowed", info->name,
-            "not loaded: a driver of the same name was found earlier", "", info->path);
-    else
-        say(doctor, ACCEL_DOCTOR_BAD, "plugins", check, info->name,
-            accel_doctor_text(doctor, "refused: %s (%s)", info->text, accel_error_name(info->code)), info->remedy,
-            info->path);
+    struct accel_doctor_row row = {.area = "plugins",
+                                   .check = info->code == ACCEL_E_DENIED ? "plugin.trust" : "plugin.load",
+                                   .subject = info->name,
+                                   .origin = info->path};
+    if (info->state == ACCEL_PLUGIN_LOADED) {
+        row.state = ACCEL_DOCTOR_GOOD;
+        row.text = accel_doctor_text(doctor, "version %s, trusted and loaded, %u device%s", info->version,
+                                     info->device_count, info->device_count == 1 ? "" : "s");
+    } else if (info->state == ACCEL_PLUGIN_SHADOWED) {
+        row.state = ACCEL_DOCTOR_NOTE;
+        row.check = "plugin.shadowed";
+        row.text = "not loaded: a driver of the same name was found earlier";
+    } else {
+        row.state = ACCEL_DOCTOR_BAD;
+        row.text = accel_doctor_text(doctor, "refused: %s (%s)", info->text, accel_error_name(info->code));
+        row.remedy = info->remedy;
+    }
+    say(doctor, row);
 }
 
 static void judge_plugins(struct accel_doctor_case *doctor)
@@ -238,17 +305,21 @@ static void judge_plugins(struct accel_doctor_case *doctor)
     for (uint32_t i = 0; i < count; i++)
         judge_plugin(doctor, accel_plugin_get(doctor->context, i));
     if (count == 0)
-        say(doctor, ACCEL_DOCTOR_BAD, "plugins", "plugin.found", "drivers", "no driver plugin was found",
-            "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds them", "");
+        say(doctor, (struct accel_doctor_row){
+                        .state = ACCEL_DOCTOR_BAD,
+                        .area = "plugins",
+                        .check = "plugin.found",
+                        .subject = "drivers",
+                        .text = "no driver plugin was found",
+                        .remedy = "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds "
+                                  "them"});
 }
 
 void accel_doctor_judge_host(struct accel_doctor_case *doctor)
 {
-    judge_system(doctor);
-    judge_processors(doctor);
-    judge_memory(doctor);
-    judge_folder(doctor, "cache", "XDG_CACHE_HOME");
-    judge_folder(doctor, "state", "XDG_STATE_HOME");
-    judge_profiles(doctor);
-    judge_plugins(doctor);
+    static void (*const checks[])(struct accel_doctor_case *) = {
+        judge_system, judge_set,   judge_quota,   judge_threads,  judge_usable,
+        judge_limit,  judge_nodes, judge_folders, judge_profiles, judge_plugins};
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+        checks[i](doctor);
 }

@@ -13,18 +13,13 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/pci.h"
 #include "core/base/strbuf.h"
 #include "core/device/context.h"
 
 bool accel_doctor_is_pattern(const char *name)
 {
     return strpbrk(name, "*?[") != NULL;
-}
-
-void accel_doctor_address(const struct accel_hardware *hardware, char text[32])
-{
-    snprintf(text, 32, "%04x:%02x:%02x.%x", hardware->domain, hardware->bus & 0xff, hardware->slot & 0xff,
-             hardware->function & 0xf);
 }
 
 bool accel_doctor_nodes(const char *name, const struct accel_hardware *hardware, struct accel_arena *arena,
@@ -60,8 +55,9 @@ static int try_to_write(const char *folder)
     if (path && fd < 0)
         failure = errno;
     if (fd >= 0) {
-        if (write(fd, bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes))
-            failure = errno != 0 ? errno : ENOSPC;
+        ssize_t written = write(fd, bytes, sizeof(bytes));
+        if (written != (ssize_t)sizeof(bytes))
+            failure = written < 0 ? errno : ENOSPC;
         if (close(fd) != 0 && failure == 0)
             failure = errno;
         unlink(path);
@@ -74,12 +70,12 @@ static int try_to_write(const char *folder)
 static char *nearest(const char *folder)
 {
     char *path = strdup(folder);
-    while (path && access(path, F_OK) != 0 && strcmp(path, "/") != 0) {
-        char *slash = strrchr(path, '/');
-        if (slash == NULL || slash == path)
-            snprintf(path, strlen(path) + 1, "/");
-        else
-            *slash = '\0';
+    char *slash;
+    while (path && access(path, F_OK) != 0 && (slash = strrchr(path, '/')) != NULL && slash != path)
+        *slash = '\0';
+    if (path && access(path, F_OK) != 0) {
+        free(path);
+        path = strdup(folder[0] == '/' ? "/" : ".");
     }
     return path;
 }
@@ -148,7 +144,7 @@ static bool is_new(const struct accel_evidence *evidence, const char *kind, cons
 static void look_path(struct accel_evidence *evidence, const char *path)
 {
     if (is_new(evidence, "node", path))
-        doctor_look_node(evidence, path);
+        accel_doctor_look_node(evidence, path);
 }
 
 static void look_pattern(struct accel_evidence *evidence, const char *pattern)
@@ -193,9 +189,9 @@ static void look_need(struct accel_evidence *evidence, const struct accel_doctor
         if (need->kind == DOCTOR_NODE)
             look_nodes(evidence, name, hardware);
         else if (need->kind == DOCTOR_LIBRARY && is_new(evidence, "library", name))
-            doctor_look_library(evidence, name, &need->folders);
+            accel_doctor_look_library(evidence, name, &need->folders);
         else if (need->kind == DOCTOR_KERNEL && is_new(evidence, "module", name))
-            doctor_look_module(evidence, name);
+            accel_doctor_look_module(evidence, name);
     }
 }
 
@@ -205,10 +201,10 @@ static void look_hardware(const struct accel_context *context, const struct acce
     for (uint32_t i = 0; i < context->hardware.count; i++) {
         const struct accel_hardware *hardware = context->hardware.items[i];
         const struct accel_doctor_entry *entry = accel_doctor_table_find(table, hardware);
-        char address[32];
-        accel_doctor_address(hardware, address);
+        char address[ACCEL_PCI_TEXT];
         if (hardware->kind == ACCEL_HARDWARE_PCI)
-            doctor_look_bound(evidence, address);
+            accel_doctor_look_bound(evidence, accel_pci_write(hardware->domain, hardware->bus, hardware->slot,
+                                                              hardware->function, address));
         for (uint32_t n = 0; entry && n < entry->need_count; n++)
             look_need(evidence, &entry->needs[n], hardware);
     }
@@ -217,9 +213,9 @@ static void look_hardware(const struct accel_context *context, const struct acce
 int32_t accel_doctor_gather(const struct accel_context *context, const struct accel_doctor_table *table,
                             struct accel_evidence *evidence, struct accel_error *error)
 {
-    doctor_look_system(evidence);
-    doctor_look_process(evidence);
-    doctor_look_container(evidence);
+    accel_doctor_look_system(evidence);
+    accel_doctor_look_process(evidence);
+    accel_doctor_look_container(evidence);
     look_folders(context, evidence);
     look_hardware(context, table, evidence);
     return evidence->failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for the doctor's evidence") : ACCEL_OK;

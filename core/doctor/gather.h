@@ -4,10 +4,10 @@
  * Gathering of evidence on the live machine. Looking changes nothing, but for a small file that is written into accel's
  * own folders and taken away again; no device is opened and no library loaded.
  *
- * Items: system "" (kernel, os); process "" (user, groups); container KIND (origin); folder NAME (path, exists,
- * writable, error, free); limit NAME (soft); value PATH (text); bound ADDRESS (kernel); module NAME (loaded, version);
- * node PATH (exists, type, readable, writable, mode, owner, gid, group, member, listed); pattern PATTERN (matches);
- * library PATTERN (path, version, loader).
+ * Items: system "" (kernel, processor, os); process "" (user, groups, elevated); container KIND (origin); folder NAME
+ * (path, exists, writable, reason, nearest, free, or error alone); limit NAME (soft); value PATH (text); bound ADDRESS
+ * (kernel); module NAME (loaded, version); node PATH (exists, error, type, readable, writable, mode, owner, gid, group,
+ * member, listed); pattern PATTERN (matches); library PATTERN (found, path, version, loader).
  */
 #ifndef ACCEL_CORE_DOCTOR_GATHER_H
 #define ACCEL_CORE_DOCTOR_GATHER_H
@@ -16,6 +16,9 @@
 
 #include "core/doctor/table.h"
 #include "core/snapshot/evidence.h"
+
+/** Where the system says how it hands out huge pages: an item of the kind "value". */
+#define DOCTOR_HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
 
 /** All that the evaluation asks for. `folders` are looked into for writing: see accel_doctor_folder. */
 int32_t accel_doctor_gather(const struct accel_context *context, const struct accel_doctor_table *table,
@@ -33,17 +36,14 @@ bool accel_doctor_nodes(const char *name, const struct accel_hardware *hardware,
 /** True for names with *, ? or [. */
 bool accel_doctor_is_pattern(const char *name);
 
-/** PCI address of a piece of hardware, "0000:65:00.0". */
-void accel_doctor_address(const struct accel_hardware *hardware, char text[32]);
-
 /* One file per operating system implements what follows; what cannot be looked at leaves no item. */
-void doctor_look_system(struct accel_evidence *evidence);
-void doctor_look_process(struct accel_evidence *evidence);
-void doctor_look_container(struct accel_evidence *evidence);
-void doctor_look_bound(struct accel_evidence *evidence, const char *address);
-void doctor_look_module(struct accel_evidence *evidence, const char *name);
-void doctor_look_node(struct accel_evidence *evidence, const char *path);
-void doctor_look_library(struct accel_evidence *evidence, const char *pattern,
-                         const struct accel_doctor_words *folders);
+void accel_doctor_look_system(struct accel_evidence *evidence);
+void accel_doctor_look_process(struct accel_evidence *evidence);
+void accel_doctor_look_container(struct accel_evidence *evidence);
+void accel_doctor_look_bound(struct accel_evidence *evidence, const char *address);
+void accel_doctor_look_module(struct accel_evidence *evidence, const char *name);
+void accel_doctor_look_node(struct accel_evidence *evidence, const char *path);
+void accel_doctor_look_library(struct accel_evidence *evidence, const char *pattern,
+                               const struct accel_doctor_words *folders);
 
 #endif

@@ -14,6 +14,7 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,11 +28,14 @@
 #define CACHE_LIMIT ((size_t)64 << 20)
 #define CACHE_HEADER ((size_t)48)
 #define CACHE_ENTRY ((size_t)24)
+#define ENTRY_NAME 4u /* where the offset of the name stands in an entry */
+#define ENTRY_PATH 8u
+#define SUFFIX ".so."
 
 /* Class and machine of an ELF file; false when it is none. */
 static bool read_kind(const char *path, unsigned char *out_class, uint16_t *out_machine)
 {
-    unsigned char head[20];
+    unsigned char head[offsetof(Elf64_Ehdr, e_machine) + sizeof(uint16_t)]; /* the same in both classes */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool read_all = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head);
     if (fd >= 0)
@@ -39,7 +43,7 @@ static bool read_kind(const char *path, unsigned char *out_class, uint16_t *out_
     if (!read_all || memcmp(head, ELFMAG, SELFMAG) != 0)
         return false;
     *out_class = head[EI_CLASS];
-    memcpy(out_machine, head + 18, sizeof(*out_machine));
+    memcpy(out_machine, head + offsetof(Elf64_Ehdr, e_machine), sizeof(*out_machine));
     return true;
 }
 
@@ -91,8 +95,9 @@ static void search_cache(const char *pattern, char **best)
     if (bytes >= CACHE_HEADER) {
         uint32_t count = word_at(data, sizeof(magic) - 1);
         for (uint32_t i = 0; i < count && accel_within_u64(CACHE_HEADER + i * CACHE_ENTRY, CACHE_ENTRY, bytes); i++) {
-            const char *name = string_at(data, bytes, word_at(data, CACHE_HEADER + i * CACHE_ENTRY + 4));
-            const char *path = string_at(data, bytes, word_at(data, CACHE_HEADER + i * CACHE_ENTRY + 8));
+            const char *entry = data + CACHE_HEADER + i * CACHE_ENTRY;
+            const char *name = string_at(data, bytes, word_at(entry, ENTRY_NAME));
+            const char *path = string_at(data, bytes, word_at(entry, ENTRY_PATH));
             if (name && path && fnmatch(pattern, name, 0) == 0)
                 offer(best, path);
         }
@@ -122,15 +127,16 @@ static void search_list(const char *list, const char *pattern, char **best)
     }
 }
 
-/* "535.104.05" of "/usr/lib/libexample.so.535.104.05", or what stands between the name and ".so". */
+/* "535.104.05" of "/usr/lib/libexample.so.535.104.05"; empty where nothing stands behind ".so". */
 static const char *version_of(const char *path)
 {
     const char *name = strrchr(path, '/');
-    const char *suffix = name ? strstr(name, ".so.") : NULL;
-    return suffix ? suffix + 4 : "";
+    const char *suffix = name ? strstr(name, SUFFIX) : NULL;
+    return suffix ? suffix + sizeof(SUFFIX) - 1 : "";
 }
 
-void doctor_look_library(struct accel_evidence *evidence, const char *pattern, const struct accel_doctor_words *folders)
+void accel_doctor_look_library(struct accel_evidence *evidence, const char *pattern,
+                               const struct accel_doctor_words *folders)
 {
     static const char *const defaults[] = {"/lib", "/usr/lib", "/lib64", "/usr/lib64"};
     struct accel_evidence_item *item = accel_evidence_add(evidence, "library", pattern);

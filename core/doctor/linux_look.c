@@ -48,11 +48,11 @@ static void put_file(struct accel_evidence *evidence, struct accel_evidence_item
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
 static void put_distribution(struct accel_evidence *evidence, struct accel_evidence_item *item)
 {
-    static const char key[] = "PRETTY_NAME=";
+    static const char key[] = "\nPRETTY_NAME="; /* a line of its own, or the first one */
     char *text = NULL;
     char *found = NULL;
     if (accel_file_read("/etc/os-release", FILE_LIMIT, &text, NULL, NULL) == ACCEL_OK)
-        found = strncmp(text, key, sizeof(key) - 1) == 0 ? text : strstr(text, "\nPRETTY_NAME=");
+        found = strncmp(text, key + 1, sizeof(key) - 2) == 0 ? text : strstr(text, key);
     if (found) {
         found = strchr(found, '=') + 1;
         found += strspn(found, "\"'");
@@ -67,7 +67,7 @@ static void look_limit(struct accel_evidence *evidence, const char *name, int re
 {
     struct rlimit limit;
     struct accel_evidence_item *item;
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
+    if (getrlimit(resource, &limit) != 0)
         return;
     item = accel_evidence_add(evidence, "limit", name);
     if (limit.rlim_cur == RLIM_INFINITY)
@@ -76,9 +76,8 @@ static void look_limit(struct accel_evidence *evidence, const char *name, int re
         accel_evidence_number(evidence, item, "soft", limit.rlim_cur);
 }
 
-void doctor_look_system(struct accel_evidence *evidence)
+void accel_doctor_look_system(struct accel_evidence *evidence)
 {
-    static const char pages[] = "/sys/kernel/mm/transparent_hugepage/enabled";
     struct accel_evidence_item *item = accel_evidence_add(evidence, "system", "");
     struct utsname names;
     if (uname(&names) == 0) {
@@ -88,8 +87,8 @@ void doctor_look_system(struct accel_evidence *evidence)
     put_distribution(evidence, item);
     look_limit(evidence, "memlock", RLIMIT_MEMLOCK);
     look_limit(evidence, "nofile", RLIMIT_NOFILE);
-    if (access(pages, R_OK) == 0)
-        put_file(evidence, accel_evidence_add(evidence, "value", pages), "text", pages);
+    if (access(DOCTOR_HUGE_PAGES, R_OK) == 0)
+        put_file(evidence, accel_evidence_add(evidence, "value", DOCTOR_HUGE_PAGES), "text", DOCTOR_HUGE_PAGES);
 }
 
 /* An entry of the system's table of groups, its texts in `buffer`; a group of very many members is not looked up. */
@@ -105,26 +104,42 @@ static void find_group(gid_t id, struct group_entry *entry)
     entry->found = getgrgid_r(id, &entry->group, entry->buffer, sizeof(entry->buffer), &found) == 0 && found != NULL;
 }
 
-static void add_group(struct accel_strbuf *text, gid_t id)
+/* The user of this process, its texts in `buffer`. */
+struct user_entry {
+    struct passwd user;
+    bool found;
+    char buffer[4096];
+};
+
+static void find_user(struct user_entry *entry)
+{
+    struct passwd *found = NULL;
+    entry->found =
+        getpwuid_r(geteuid(), &entry->user, entry->buffer, sizeof(entry->buffer), &found) == 0 && found != NULL;
+}
+
+/* No name of the user, which a group of their own has as well: snapshots are passed on. */
+static void add_group(struct accel_strbuf *text, gid_t id, const struct user_entry *user)
 {
     struct group_entry entry;
     find_group(id, &entry);
-    if (entry.found)
+    if (entry.found && !(user->found && strcmp(entry.group.gr_name, user->user.pw_name) == 0))
         accel_strbuf_printf(text, "%s%s", text->length == 0 ? "" : " ", entry.group.gr_name);
 }
 
-/* No name of the user: snapshots are passed on. */
-void doctor_look_process(struct accel_evidence *evidence)
+void accel_doctor_look_process(struct accel_evidence *evidence)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "process", "");
     struct accel_strbuf text = {0};
+    struct user_entry user;
     gid_t groups[MOST_GROUPS];
     int count = getgroups(MOST_GROUPS, groups);
     accel_evidence_number(evidence, item, "user", geteuid());
-    add_group(&text, getegid());
+    find_user(&user);
+    add_group(&text, getegid(), &user);
     for (int i = 0; i < count; i++)
         if (groups[i] != getegid())
-            add_group(&text, groups[i]);
+            add_group(&text, groups[i], &user);
     accel_evidence_put(evidence, item, "groups", accel_strbuf_get(&text));
     accel_evidence_flag(evidence, item, "elevated", accel_env_is_elevated());
     evidence->failed |= text.failed;
@@ -156,7 +171,7 @@ static bool look_first_process(struct accel_evidence *evidence)
     return found;
 }
 
-static bool look_group(struct accel_evidence *evidence)
+static bool look_control_group(struct accel_evidence *evidence)
 {
     static const struct {
         const char *words;
@@ -175,7 +190,7 @@ static bool look_group(struct accel_evidence *evidence)
     return found;
 }
 
-void doctor_look_container(struct accel_evidence *evidence)
+void accel_doctor_look_container(struct accel_evidence *evidence)
 {
     char *kind = first_line("/run/systemd/container");
     if (kind && kind[0] != '\0')
@@ -185,13 +200,13 @@ void doctor_look_container(struct accel_evidence *evidence)
     else if (access("/run/.containerenv", F_OK) == 0)
         add_container(evidence, "podman", "/run/.containerenv");
     else if (!look_first_process(evidence))
-        look_group(evidence);
+        look_control_group(evidence);
     free(kind);
 }
 
 /* ---- modules ---- */
 
-void doctor_look_bound(struct accel_evidence *evidence, const char *address)
+void accel_doctor_look_bound(struct accel_evidence *evidence, const char *address)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "bound", address);
     char path[128], target[256];
@@ -204,7 +219,7 @@ void doctor_look_bound(struct accel_evidence *evidence, const char *address)
     accel_evidence_put(evidence, item, "kernel", name ? name + 1 : "");
 }
 
-void doctor_look_module(struct accel_evidence *evidence, const char *name)
+void accel_doctor_look_module(struct accel_evidence *evidence, const char *name)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "module", name);
     char path[256];
@@ -216,26 +231,13 @@ void doctor_look_module(struct accel_evidence *evidence, const char *name)
 
 /* ---- nodes ---- */
 
-static bool is_member(gid_t group)
-{
-    gid_t groups[MOST_GROUPS];
-    int count = getgroups(MOST_GROUPS, groups);
-    bool member = group == getegid();
-    for (int i = 0; i < count; i++)
-        member |= groups[i] == group;
-    return member;
-}
-
 /* The user may be in the group since after this session began: then nothing but a new login is missing. */
 static bool is_listed(const struct group *group)
 {
-    char buffer[4096];
-    struct passwd entry;
-    struct passwd *user = NULL;
-    if (getpwuid_r(geteuid(), &entry, buffer, sizeof(buffer), &user) != 0 || user == NULL)
-        return false;
-    for (char **name = group->gr_mem; *name; name++)
-        if (strcmp(*name, user->pw_name) == 0)
+    struct user_entry user;
+    find_user(&user);
+    for (char **name = group->gr_mem; user.found && *name; name++)
+        if (strcmp(*name, user.user.pw_name) == 0)
             return true;
     return false;
 }
@@ -247,7 +249,7 @@ static void put_group(struct accel_evidence *evidence, struct accel_evidence_ite
     accel_evidence_number(evidence, item, "gid", id);
     accel_evidence_put(evidence, item, "group", entry.found ? entry.group.gr_name : "");
     accel_evidence_flag(evidence, item, "listed", entry.found && is_listed(&entry.group));
-    accel_evidence_flag(evidence, item, "member", is_member(id));
+    accel_evidence_flag(evidence, item, "member", group_member(id) != 0);
 }
 
 static const char *type_name(mode_t mode)
@@ -255,7 +257,7 @@ static const char *type_name(mode_t mode)
     return S_ISCHR(mode) ? "device" : S_ISDIR(mode) ? "folder" : S_ISREG(mode) ? "file" : "other";
 }
 
-void doctor_look_node(struct accel_evidence *evidence, const char *path)
+void accel_doctor_look_node(struct accel_evidence *evidence, const char *path)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "node", path);
     struct stat facts;

@@ -33,11 +33,11 @@ struct measurement {
 };
 
 /* The part of one rank: whole groups of WORDS words. */
-static void part_of(const struct measurement *m, uint32_t rank, uint32_t ranks, uint64_t *begin, uint64_t *end)
+static void part_of(const struct measurement *m, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end)
 {
     uint64_t groups = m->count / WORDS;
-    *begin = groups * rank / ranks * WORDS;
-    *end = groups * (rank + 1) / ranks * WORDS;
+    *out_begin = groups * rank / ranks * WORDS;
+    *out_end = groups * (rank + 1) / ranks * WORDS;
 }
 
 static void fill(void *argument, uint32_t rank, uint32_t ranks)

@@ -2,7 +2,9 @@
 /* Fills a snapshot from a context and writes it. */
 #include "config.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +18,11 @@
 #include "core/doctor/doctor.h"
 #include "core/doctor/gather.h"
 #include "core/plugin/plugin.h"
+#include "core/profile/yaml.h"
 #include "core/snapshot/snapshot.h"
 #include "core/topology/topology.h"
 
-#define MOST_FILES 256u
-#define PROFILE_LIMIT ((size_t)1 << 20)
+#define MOST_FILES 1024u /* as many as are read of one folder */
 
 /* One recording. The arena holds the arrays; strings are the context's. */
 struct recorder {
@@ -55,26 +57,26 @@ static int32_t record_machine(struct recorder *recorder)
     return accel_snapshot_take_xml(&recorder->snapshot, recorder->xml, &recorder->arena, recorder->error);
 }
 
-static int32_t record_hardware(struct recorder *recorder)
+/* The structs that a list points to, one after the other in the arena; NULL without memory. */
+static void *copy_rows(struct recorder *recorder, const struct accel_rows *rows, size_t bytes)
 {
-    const struct accel_rows *rows = &recorder->context->hardware;
-    struct accel_hardware *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
+    char *list = accel_arena_array(&recorder->arena, rows->count, bytes);
     for (uint32_t i = 0; list && i < rows->count; i++)
-        list[i] = *(const struct accel_hardware *)rows->items[i];
-    recorder->snapshot.hardware = list;
-    recorder->snapshot.hardware_count = rows->count;
-    return list ? ACCEL_OK : no_memory(recorder);
+        memcpy(list + i * bytes, rows->items[i], bytes);
+    return list;
 }
 
-static int32_t record_facts(struct recorder *recorder)
+static int32_t record_lists(struct recorder *recorder)
 {
-    const struct accel_rows *rows = &recorder->context->facts;
-    struct accel_fact *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
-    for (uint32_t i = 0; list && i < rows->count; i++)
-        list[i] = *(const struct accel_fact *)rows->items[i];
-    recorder->snapshot.facts = list;
-    recorder->snapshot.fact_count = rows->count;
-    return list ? ACCEL_OK : no_memory(recorder);
+    const struct accel_context *context = recorder->context;
+    struct accel_snapshot *snapshot = &recorder->snapshot;
+    snapshot->hardware = copy_rows(recorder, &context->hardware, sizeof(*snapshot->hardware));
+    snapshot->hardware_count = context->hardware.count;
+    snapshot->facts = copy_rows(recorder, &context->facts, sizeof(*snapshot->facts));
+    snapshot->fact_count = context->facts.count;
+    snapshot->verdicts = copy_rows(recorder, &context->verdicts, sizeof(*snapshot->verdicts));
+    snapshot->verdict_count = context->verdicts.count;
+    return snapshot->hardware && snapshot->facts && snapshot->verdicts ? ACCEL_OK : no_memory(recorder);
 }
 
 static int32_t record_plugins(struct recorder *recorder)
@@ -108,17 +110,6 @@ static int32_t record_devices(struct recorder *recorder)
     return list ? ACCEL_OK : no_memory(recorder);
 }
 
-static int32_t record_verdicts(struct recorder *recorder)
-{
-    const struct accel_rows *rows = &recorder->context->verdicts;
-    struct accel_verdict *list = accel_arena_array(&recorder->arena, rows->count, sizeof(*list));
-    for (uint32_t i = 0; list && i < rows->count; i++)
-        list[i] = *(const struct accel_verdict *)rows->items[i];
-    recorder->snapshot.verdicts = list;
-    recorder->snapshot.verdict_count = rows->count;
-    return list ? ACCEL_OK : no_memory(recorder);
-}
-
 /* ---- what was in force ---- */
 
 static int32_t record_file(struct recorder *recorder, const char *folder, const char *name,
@@ -128,9 +119,9 @@ static int32_t record_file(struct recorder *recorder, const char *folder, const 
     char *data = NULL;
     char hash[24];
     size_t bytes = 0;
-    int32_t code = path ? accel_file_read(path, PROFILE_LIMIT, &data, &bytes, NULL) : ACCEL_E_MEMORY;
+    int32_t code = path ? accel_file_read(path, ACCEL_YAML_BYTES, &data, &bytes, NULL) : ACCEL_E_MEMORY;
     if (code == ACCEL_OK) {
-        snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)accel_hash64(data, bytes, 0));
+        snprintf(hash, sizeof(hash), "%016" PRIx64, accel_hash64(data, bytes, 0));
         file->bytes = bytes;
         file->hash = accel_arena_strdup(&recorder->arena, hash);
         file->path = accel_arena_strdup(&recorder->arena, path);
@@ -171,18 +162,19 @@ static int32_t record_profiles(struct recorder *recorder)
     struct accel_snapshot_file *files = accel_arena_array(&recorder->arena, MOST_FILES, sizeof(*files));
     char *root = NULL;
     int32_t code = accel_context_profile_folder(recorder->context, &root, NULL);
-    if (files == NULL)
-        code = no_memory(recorder);
-    else if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
-        return ACCEL_OK;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && code == ACCEL_OK; i++) {
+    if (files == NULL || code == ACCEL_E_MEMORY) {
+        free(root);
+        return no_memory(recorder);
+    }
+    recorder->snapshot.profiles = files;
+    /* A machine without profiles is recorded all the same. */
+    for (size_t i = 0; root && i < sizeof(folders) / sizeof(folders[0]) && code == ACCEL_OK; i++) {
         char *folder = accel_file_join(root, folders[i]);
         code = folder ? record_folder(recorder, folder, files) : no_memory(recorder);
         free(folder);
     }
     free(root);
-    recorder->snapshot.profiles = files;
-    return code;
+    return code == ACCEL_E_MEMORY ? code : ACCEL_OK;
 }
 
 static int32_t record_environment(struct recorder *recorder)
@@ -232,9 +224,9 @@ static void record_time(struct recorder *recorder)
 
 static int32_t fill(struct recorder *recorder)
 {
-    static int32_t (*const steps[])(struct recorder *) = {record_machine,  record_hardware,    record_facts,
-                                                          record_plugins,  record_devices,     record_verdicts,
-                                                          record_profiles, record_environment, record_evidence};
+    static int32_t (*const steps[])(struct recorder *) = {record_machine, record_lists,    record_plugins,
+                                                          record_devices, record_profiles, record_environment,
+                                                          record_evidence};
     int32_t code = ACCEL_OK;
     recorder->snapshot.path = recorder->snapshot.about = "";
     recorder->snapshot.schema = ACCEL_SNAPSHOT_SCHEMA;
@@ -245,20 +237,28 @@ static int32_t fill(struct recorder *recorder)
     return code;
 }
 
+/* True when a name of a file cannot go on with this character: what stands before it is whole. */
+static bool ends_name(char character)
+{
+    return !isalnum((unsigned char)character) && strchr("._-", character) == NULL && (unsigned char)character < 0x80;
+}
+
 /* A home folder names its user: paths in it begin with "~" in the file. JSON writes such a path as it is. */
 static char *without_home(char *text, uint64_t *bytes)
 {
     const char *home = accel_env_get("HOME", NULL);
     size_t length = home ? strlen(home) : 0;
     struct accel_strbuf out = {0};
-    if (text == NULL || length < 2 || home[0] != '/' || strpbrk(home, "\"\\"))
+    while (length > 0 && home[length - 1] == '/')
+        length--;
+    if (text == NULL || length == 0 || home[0] != '/' || strpbrk(home, "\"\\"))
         return text;
     for (const char *at = text; at && !out.failed;) {
-        const char *found = strstr(at, home);
-        bool whole = found && (found[length] == '/' || found[length] == '"' || found[length] == ':');
+        const char *found = memmem(at, strlen(at), home, length);
+        bool whole = found && (found[length] == '\0' || ends_name(found[length]));
         accel_strbuf_append(&out, at, found ? (size_t)(found - at) : strlen(at));
         if (found)
-            accel_strbuf_text(&out, whole ? "~" : home);
+            accel_strbuf_append(&out, whole ? "~" : found, whole ? 1 : length);
         at = found ? found + length : NULL;
     }
     free(text);
@@ -270,36 +270,52 @@ static char *without_home(char *text, uint64_t *bytes)
 
 /* ---- the public face ---- */
 
+static int32_t print(const struct accel_snapshot *snapshot, char **out_text, uint64_t *out_bytes,
+                     struct accel_error *error)
+{
+    struct accel_strbuf text = {0};
+    int32_t code;
+    accel_strbuf_init(&text, ACCEL_SNAPSHOT_BYTES);
+    code = accel_snapshot_print(snapshot, &text, error);
+    if (code == ACCEL_OK) {
+        *out_bytes = text.length;
+        *out_text = without_home(accel_strbuf_take(&text), out_bytes);
+        if (*out_text == NULL)
+            code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for a snapshot");
+    }
+    accel_strbuf_free(&text);
+    return code;
+}
+
+static int32_t print_live(struct accel_context *context, char **out_text, uint64_t *out_bytes,
+                          struct accel_error *error)
+{
+    struct recorder recorder = {.context = context, .error = error};
+    int32_t code;
+    accel_arena_init(&recorder.arena, 0);
+    accel_evidence_init(&recorder.snapshot.evidence, &recorder.arena);
+    code = fill(&recorder);
+    if (code == ACCEL_OK)
+        code = print(&recorder.snapshot, out_text, out_bytes, error);
+    free(recorder.xml);
+    accel_arena_free(&recorder.arena);
+    return code;
+}
+
 int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
                             struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct recorder recorder = {.context = context, .error = error};
-    struct accel_strbuf text = {0};
     uint64_t bytes = 0;
-    int32_t code = ACCEL_OK;
+    int32_t code;
     if (out_text)
         *out_text = NULL;
     if (context == NULL || out_text == NULL || accel_context_topology(context) == NULL)
         return accel_error_set(error, ACCEL_E_INVALID,
                                "accel_snapshot_text needs a context that has discovered, and a place for the text");
-    accel_arena_init(&recorder.arena, 0);
-    accel_strbuf_init(&text, ACCEL_SNAPSHOT_BYTES);
-    accel_evidence_init(&recorder.snapshot.evidence, &recorder.arena);
-    if (context->snapshot == NULL)
-        code = fill(&recorder);
-    if (code == ACCEL_OK)
-        code = accel_snapshot_print(context->snapshot ? context->snapshot : &recorder.snapshot, &text, error);
-    if (code == ACCEL_OK) {
-        bytes = text.length;
-        *out_text = without_home(accel_strbuf_take(&text), &bytes);
-        if (*out_text == NULL)
-            code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for a snapshot");
-    }
+    code = context->snapshot ? print(context->snapshot, out_text, &bytes, error)
+                             : print_live(context, out_text, &bytes, error);
     if (out_bytes)
         *out_bytes = bytes;
-    accel_strbuf_free(&text);
-    free(recorder.xml);
-    accel_arena_free(&recorder.arena);
     return code;
 }
 
@@ -315,6 +331,9 @@ int32_t accel_snapshot_write(struct accel_context *context, const char *path, st
     int32_t code;
     if (path == NULL || path[0] == '\0')
         return accel_error_set(error, ACCEL_E_INVALID, "accel_snapshot_write needs the name of a file");
+    if (strcmp(path, "-") == 0)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_snapshot_write writes files alone: accel_snapshot_text gives the text");
     code = accel_snapshot_text(context, &text, &bytes, error);
     if (code == ACCEL_OK)
         code = accel_file_write(path, text, bytes, 0644, error);

@@ -112,7 +112,8 @@ static int32_t read_numbers(const struct reader *reader, const struct accel_yaml
 
 static bool begins_need(const char *key, enum accel_doctor_need_kind *out_kind)
 {
-    static const char *const names[] = {"kernel", "node", "library"};
+    static const char *const names[] = {
+        [DOCTOR_KERNEL] = "kernel", [DOCTOR_NODE] = "node", [DOCTOR_LIBRARY] = "library"};
     for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(names[i], key) != 0)
             continue;
@@ -284,34 +285,44 @@ static int32_t read_entries(const struct reader *reader, const struct accel_yaml
     return ACCEL_OK;
 }
 
+static int32_t check_version(const struct reader *reader, const struct accel_yaml_node *key, bool *out_versioned)
+{
+    *out_versioned = key->value->kind == ACCEL_YAML_TEXT && strcmp(key->value->text, "1") == 0;
+    return *out_versioned ? ACCEL_OK : refuse(reader, key, "this version reads accel-doctor: 1", NULL);
+}
+
+static int32_t read_root(const struct reader *reader, const struct accel_yaml_node *root,
+                         struct accel_doctor_table *table)
+{
+    bool versioned = false;
+    if (root->kind != ACCEL_YAML_MAPPING)
+        return refuse(reader, root, "the file is a mapping", NULL);
+    for (const struct accel_yaml_node *key = root->first; key; key = key->next) {
+        int32_t code;
+        if (strcmp(key->text, "hardware") == 0)
+            code = read_entries(reader, key->value, table);
+        else if (strcmp(key->text, "accel-doctor") == 0)
+            code = check_version(reader, key, &versioned);
+        else
+            code = refuse(reader, key, "the file knows accel-doctor and hardware, not", key->text);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return versioned ? ACCEL_OK : refuse(reader, root, "the file does not begin with accel-doctor: 1", NULL);
+}
+
 int32_t accel_doctor_table_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                                  struct accel_doctor_table *out_table, struct accel_error *error)
 {
     const char *kept = accel_arena_strdup(arena, path);
     const struct reader reader = {kept, arena, error};
     struct accel_yaml_node *root;
-    bool versioned = false;
     int32_t code;
     *out_table = (struct accel_doctor_table){0};
     if (kept == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read %.200s", path);
     code = accel_yaml_parse(path, data, bytes, arena, &root, error);
-    if (code == ACCEL_OK && root->kind != ACCEL_YAML_MAPPING)
-        code = refuse(&reader, root, "the file is a mapping", NULL);
-    for (const struct accel_yaml_node *key = code == ACCEL_OK ? root->first : NULL; key && code == ACCEL_OK;
-         key = key->next) {
-        if (strcmp(key->text, "hardware") == 0)
-            code = read_entries(&reader, key->value, out_table);
-        else if (strcmp(key->text, "accel-doctor") != 0)
-            code = refuse(&reader, key, "the file knows accel-doctor and hardware, not", key->text);
-        else if (key->value->kind != ACCEL_YAML_TEXT || strcmp(key->value->text, "1") != 0)
-            code = refuse(&reader, key, "this version reads accel-doctor: 1", NULL);
-        else
-            versioned = true;
-    }
-    if (code == ACCEL_OK && !versioned)
-        code = refuse(&reader, root, "the file does not begin with accel-doctor: 1", NULL);
-    return code;
+    return code == ACCEL_OK ? read_root(&reader, root, out_table) : code;
 }
 
 int32_t accel_doctor_table_read(const char *path, struct accel_arena *arena, struct accel_doctor_table *out_table,

@@ -47,8 +47,7 @@ struct accel_doctor_entry {
     const char *about; /**< what it is where it computes nothing; may be empty */
     const char *because;
     const char *place;
-    uint32_t vendor; /**< of PCI; 0: no PCI function */
-    uint32_t zero;
+    uint32_t vendor;         /**< of PCI; 0: no PCI function */
     const uint32_t *devices; /**< PCI devices; none: all of the vendor */
     const uint32_t *classes; /**< PCI classes of 16 bits; none: all */
     uint32_t device_count;

@@ -28,7 +28,6 @@ struct accel_evidence_item *accel_evidence_add(struct accel_evidence *evidence, 
     else
         evidence->first = item;
     evidence->last = item;
-    evidence->count++;
     return item;
 }
 

@@ -36,7 +36,6 @@ struct accel_evidence {
     struct accel_arena *arena;
     struct accel_evidence_item *first;
     struct accel_evidence_item *last;
-    uint32_t count;
     bool failed; /**< memory ran out */
 };
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <accel/doctor.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,13 +170,13 @@ static void nodes_here(void **state)
     const struct accel_evidence_item *item;
     (void)state;
     accel_evidence_init(&evidence, &arena);
-    doctor_look_node(&evidence, "/dev/null");
+    accel_doctor_look_node(&evidence, "/dev/null");
     item = accel_evidence_find(&evidence, "node", "/dev/null");
     assert_true(accel_evidence_is(item, "exists") && accel_evidence_is(item, "readable") &&
                 accel_evidence_is(item, "writable"));
     assert_string_equal(accel_evidence_value(item, "type"), "device");
     assert_string_equal(accel_evidence_value(item, "mode"), "0666");
-    doctor_look_node(&evidence, "/dev/no-such-node");
+    accel_doctor_look_node(&evidence, "/dev/no-such-node");
     item = accel_evidence_find(&evidence, "node", "/dev/no-such-node");
     assert_non_null(item);
     assert_false(accel_evidence_is(item, "exists"));
@@ -192,15 +193,59 @@ static void libraries_here(void **state)
     const struct accel_evidence_item *item;
     (void)state;
     accel_evidence_init(&evidence, &arena);
-    doctor_look_library(&evidence, "libc.so.*", &none);
+    accel_doctor_look_library(&evidence, "libc.so.*", &none);
     item = accel_evidence_find(&evidence, "library", "libc.so.*");
     assert_true(accel_evidence_is(item, "found") && accel_evidence_is(item, "loader"));
     assert_int_equal(access(accel_evidence_value(item, "path"), R_OK), 0);
-    doctor_look_library(&evidence, "libno-such-library.so.1", &folders);
+    accel_doctor_look_library(&evidence, "libno-such-library.so.1", &folders);
     item = accel_evidence_find(&evidence, "library", "libno-such-library.so.1");
     assert_non_null(item);
     assert_false(accel_evidence_is(item, "found"));
     accel_arena_free(&arena);
+}
+
+/* A group of the user's own has the user's name, which no snapshot may tell. */
+static void no_name_of_the_user(void **state)
+{
+    struct accel_arena arena = {0};
+    struct accel_evidence evidence;
+    const struct passwd *user = getpwuid(geteuid());
+    char *groups, *rest;
+    (void)state;
+    if (user == NULL)
+        skip();
+    accel_evidence_init(&evidence, &arena);
+    accel_doctor_look_process(&evidence);
+    rest = groups = strdup(accel_evidence_value(accel_evidence_find(&evidence, "process", ""), "groups"));
+    for (const char *group = strsep(&rest, " "); group; group = strsep(&rest, " "))
+        assert_string_not_equal(group, user->pw_name);
+    free(groups);
+    accel_arena_free(&arena);
+}
+
+/* Folders that are not there, as an application may name them; "" ends the search, too. */
+static void folders_that_are_not_there(void **state)
+{
+    static const struct {
+        const char *cache;
+        const char *nearest;
+    } folders[] = {{"/no-such-folder/a/b", "/"}, {"no-such-folder/a", "."}, {"", "."}, {"/dev/no-such/a", "/dev"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
+        const struct accel_doctor_table none = {0};
+        struct accel_context *context = NULL;
+        struct accel_arena arena = {0};
+        struct accel_evidence evidence;
+        options.cache_path = folders[i].cache;
+        assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
+        accel_evidence_init(&evidence, &arena);
+        assert_int_equal(accel_doctor_gather(context, &none, &evidence, NULL), ACCEL_OK);
+        assert_string_equal(accel_evidence_value(accel_evidence_find(&evidence, "folder", "cache"), "nearest"),
+                            folders[i].nearest);
+        assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+        accel_arena_free(&arena);
+    }
 }
 
 /* ---- from looking to rows ---- */
@@ -301,8 +346,13 @@ static void from_looking_to_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_file),          cmocka_unit_test(the_language),
-                                       cmocka_unit_test(nodes_of_hardware), cmocka_unit_test(nodes_here),
-                                       cmocka_unit_test(libraries_here),    cmocka_unit_test(from_looking_to_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_file),
+                                       cmocka_unit_test(the_language),
+                                       cmocka_unit_test(nodes_of_hardware),
+                                       cmocka_unit_test(nodes_here),
+                                       cmocka_unit_test(libraries_here),
+                                       cmocka_unit_test(no_name_of_the_user),
+                                       cmocka_unit_test(folders_that_are_not_there),
+                                       cmocka_unit_test(from_looking_to_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

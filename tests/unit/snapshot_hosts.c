@@ -278,7 +278,7 @@ static void this_machine(void **state)
     uint64_t bytes = 0, bytes_again = 0;
     char *text, *text_again;
     (void)state;
-    setenv("HOME", "/home/somebody", 1);
+    setenv("HOME", "/home/somebody/", 1);
     setenv("XDG_CACHE_HOME", "/home/somebody/caches", 1);
     setenv("ACCEL_CONTEXT", "512tok", 1);
     assert_int_equal(accel_context_create(NULL, &live, &error), ACCEL_OK);
@@ -292,6 +292,7 @@ static void this_machine(void **state)
     assert_non_null(strstr(text, "~/caches/accel"));
     assert_non_null(strstr(text, "ACCEL_CONTEXT=512tok"));
     assert_null(strstr(text, "HostName"));
+    assert_null(strstr(text, "Cgroup"));
     free(text);
     unsetenv("ACCEL_CONTEXT");
     assert_int_equal(replay(file, &recorded, &error), ACCEL_OK);
@@ -319,6 +320,10 @@ static void unwritable(void **state)
     assert_int_equal(replay(path, &context, &error), ACCEL_OK);
     assert_int_equal(accel_snapshot_write(context, "/nowhere/at/all.json", &error), ACCEL_E_NOT_FOUND);
     assert_non_null(strstr(error.text, "/nowhere/at/all.json"));
+    accel_error_clear(&error);
+    assert_int_equal(accel_snapshot_write(context, "-", &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "accel_snapshot_text"));
+    assert_int_not_equal(access("-", F_OK), 0);
     accel_error_clear(&error);
     assert_int_equal(accel_doctor_measure(context, &bandwidth, &error), ACCEL_E_UNSUPPORTED);
     accel_error_clear(&error);
