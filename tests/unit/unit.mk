@@ -255,3 +255,7 @@ tests_unit_eval_text_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/format_staged
 tests_unit_format_staged_SOURCES = %D%/format_staged.c
 tests_unit_format_staged_LDADD = $(model_test_libs)
+
+unit_tests += tests/unit/format_packed
+tests_unit_format_packed_SOURCES = %D%/format_packed.c %D%/format_support.h
+tests_unit_format_packed_LDADD = $(model_test_libs) -lm

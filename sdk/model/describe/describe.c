@@ -7,6 +7,7 @@
 
 #include "sdk/model/describe/internal.h"
 #include "sdk/model/family/family.h"
+#include "sdk/model/format/packed.h"
 
 static bool is_there(const char *path)
 {
@@ -70,8 +71,17 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
 {
     struct accel_model_open_options options = {.size = sizeof options, .flags = ACCEL_MODEL_OPEN_READ};
     struct accel_model_file *file = NULL;
+    struct accel_error packing = {0};
     int32_t code = accel_model_file_open(d->path, &options, &file, error);
 
+    /* What is not run is described as it lies there. */
+    if (code == ACCEL_OK) {
+        code = model_packed_present(file, &packing);
+        if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
+            accel_error_set(error, code, "%s", packing.text);
+        else
+            code = ACCEL_OK;
+    }
     if (code == ACCEL_OK)
         code = from_open_file(d, context, file, error);
     accel_model_file_close(file);

@@ -13,10 +13,13 @@
 #include "sdk/model/format/part.h"
 #include "sdk/model/format/pool.h"
 
+struct model_packed;
+
 /* A tensor and where the file describes it, for messages. */
 struct model_tensor {
     struct accel_model_tensor face;
     uint64_t described_at;
+    const struct model_packed *packed; /* not NULL: put together from others when it is read */
 };
 
 struct accel_model_file {
@@ -30,6 +33,7 @@ struct accel_model_file {
     struct model_tensor *tensors;
     uint64_t tensor_count;
     uint64_t tensor_room;
+    uint64_t packed_count; /* of tensors with `packed` */
     const struct model_tensor **tensors_by_name;
     struct accel_model_value *values;
     uint64_t value_count;

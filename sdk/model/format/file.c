@@ -12,6 +12,7 @@
 #include "sdk/model/format/checked.h"
 #include "sdk/model/format/container.h"
 #include "sdk/model/format/fault.h"
+#include "sdk/model/format/packed.h"
 #include "sdk/model/format/text.h"
 
 #define SINGLE_NAME "model.safetensors"
@@ -286,10 +287,21 @@ int32_t accel_model_file_has_prefix(const struct accel_model_file *file, const c
     return at < file->tensor_count && strncmp(file->tensors_by_name[at]->face.name, prefix, strlen(prefix)) == 0;
 }
 
+/* How a tensor of this file is put together, or NULL. Callers may have copied the tensor, so that its name decides. */
+static const struct model_packed *packed_of(const struct accel_model_file *file,
+                                            const struct accel_model_tensor *tensor)
+{
+    uint64_t at = file->packed_count == 0 ? file->tensor_count : lower_bound(file, tensor->name);
+    if (at == file->tensor_count || strcmp(file->tensors_by_name[at]->face.name, tensor->name) != 0)
+        return NULL;
+    return file->tensors_by_name[at]->packed;
+}
+
 const void *accel_model_file_data(const struct accel_model_file *file,
                                   const struct accel_model_tensor *tensor) ACCEL_NOEXCEPT
 {
-    if (tensor == NULL || tensor->part >= file->part_count || file->parts[tensor->part].data == NULL)
+    if (tensor == NULL || tensor->part >= file->part_count || file->parts[tensor->part].data == NULL ||
+        packed_of(file, tensor) != NULL)
         return NULL;
     return file->parts[tensor->part].data + tensor->offset;
 }
@@ -297,6 +309,7 @@ const void *accel_model_file_data(const struct accel_model_file *file,
 int32_t accel_model_file_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                               uint64_t offset, uint64_t bytes, void *out, struct accel_error *error) ACCEL_NOEXCEPT
 {
+    const struct model_packed *packed;
     uint64_t end;
     if (file == NULL || tensor == NULL || tensor->part >= file->part_count || (out == NULL && bytes > 0))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: a pointer is NULL");
@@ -304,6 +317,9 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
         return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: %llu bytes at %llu, the tensor has %llu",
                                (unsigned long long)bytes, (unsigned long long)offset,
                                (unsigned long long)tensor->bytes);
+    packed = packed_of(file, tensor);
+    if (packed != NULL)
+        return model_packed_read(file, packed, offset, bytes, out, error);
     return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model: file, configuration and family, held against each other. */
+#include "sdk/model/format/packed.h"
 #include "sdk/model/session/internal.h"
 
 #include <stdio.h>
@@ -83,6 +84,8 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     if (model == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
     code = accel_model_file_open(path, options, &model->file, error);
+    if (code == ACCEL_OK)
+        code = model_packed_present(model->file, error);
     if (code == ACCEL_OK)
         code = accel_decoder_config_read(model->file, &model->config, error);
     if (code == ACCEL_OK)

@@ -1,35 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdk/model/session/internal.h"
 
-static int32_t find(const struct accel_source *base, const char *key, uint32_t plane,
-                    const struct accel_model_tensor **out_tensor, struct accel_error *error)
+#include <accel/quant/format.h>
+
+/* A plane of a tensor, and where it begins in the tensor's bytes: planes lie one after the other. */
+struct plane {
+    const struct accel_model_tensor *tensor;
+    uint64_t begin;
+    uint64_t bytes;
+};
+
+static int32_t measure(const struct accel_model_tensor *tensor, uint32_t plane, struct plane *out_plane,
+                       struct accel_error *error)
+{
+    const uint64_t width = tensor->dims[tensor->rank - 1];
+    struct accel_format format;
+
+    if (tensor->rank == 0 || width == 0 || accel_format_describe(tensor->type, &format) != ACCEL_OK ||
+        format.planes == 1)
+        return plane == 0 ? ACCEL_OK
+                          : accel_error_set(error, ACCEL_E_INVALID, "tensor '%s' has one plane, %u was asked for",
+                                            tensor->name, plane);
+    if (plane >= format.planes)
+        return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s' has %u planes, %u was asked for", tensor->name,
+                               format.planes, plane);
+    for (uint32_t p = 0; p <= plane; p++) {
+        size_t row = 0;
+        int32_t code = accel_format_row_bytes(tensor->type, p, width, &row);
+
+        if (code != ACCEL_OK)
+            return accel_error_set(error, code, "tensor '%s' has no whole blocks", tensor->name);
+        out_plane->begin += p == 0 ? 0 : out_plane->bytes;
+        out_plane->bytes = row;
+        for (uint32_t d = 0; d + 1 < tensor->rank; d++)
+            out_plane->bytes *= tensor->dims[d];
+    }
+    return ACCEL_OK;
+}
+
+static int32_t find(const struct accel_source *base, const char *key, uint32_t plane, struct plane *out_plane,
+                    struct accel_error *error)
 {
     const struct file_source *source = (const struct file_source *)base;
+    const struct accel_model_tensor *tensor = accel_model_file_find(source->file, key);
 
-    *out_tensor = accel_model_file_find(source->file, key);
-    if (*out_tensor == NULL)
+    if (tensor == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no tensor '%s'", accel_model_file_path(source->file),
                                key);
-    if (plane != 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s' has one plane, %u was asked for", key, plane);
-    return ACCEL_OK;
+    *out_plane = (struct plane){tensor, 0, tensor->bytes};
+    return measure(tensor, plane, out_plane, error);
 }
 
 static int32_t source_map(const struct accel_source *base, const char *key, uint32_t plane, const void **out_address,
                           uint64_t *out_bytes, struct accel_error *error)
 {
     const struct file_source *source = (const struct file_source *)base;
-    const struct accel_model_tensor *tensor;
-    int32_t code = find(base, key, plane, &tensor, error);
+    const unsigned char *data = NULL;
+    struct plane found;
+    int32_t code = find(base, key, plane, &found, error);
 
     *out_address = NULL;
     if (code != ACCEL_OK)
         return code;
-    *out_bytes = tensor->bytes;
+    *out_bytes = found.bytes;
     if (!source->copy)
-        *out_address = accel_model_file_data(source->file, tensor);
-    if (*out_address == NULL)
+        data = accel_model_file_data(source->file, found.tensor);
+    if (data == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
+    *out_address = data + found.begin;
     return ACCEL_OK;
 }
 
@@ -37,12 +75,15 @@ static int32_t source_read(const struct accel_source *base, const char *key, uin
                            void *memory, uint64_t bytes, struct accel_error *error)
 {
     const struct file_source *source = (const struct file_source *)base;
-    const struct accel_model_tensor *tensor;
-    int32_t code = find(base, key, plane, &tensor, error);
+    struct plane found;
+    int32_t code = find(base, key, plane, &found, error);
 
     if (code != ACCEL_OK)
         return code;
-    return accel_model_file_read(source->file, tensor, offset, bytes, memory, error);
+    if (offset > found.bytes || bytes > found.bytes - offset)
+        return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s': plane %u has %llu bytes", key, plane,
+                               (unsigned long long)found.bytes);
+    return accel_model_file_read(source->file, found.tensor, found.begin + offset, bytes, memory, error);
 }
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file, uint32_t copy)

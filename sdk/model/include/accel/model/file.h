@@ -54,7 +54,10 @@ struct accel_model_tensor {
     uint32_t rank;                       /**< 0 for a scalar */
     uint32_t part;                       /**< index of the file that holds the data */
     uint64_t offset;                     /**< of the data, in bytes from the beginning of that file */
-    uint64_t bytes;                      /**< length of the data; offset + bytes is inside the file */
+    uint64_t bytes;                      /**< length of the data; offset + bytes is inside the file. A planar tensor
+                                              of an opened model (accel/model/session.h) was put together from packed
+                                              ones: `bytes` are those of its planes, one after the other, and it can
+                                              be read, not mapped; `offset` is where its digits lie */
 };
 
 /** Kinds of metadata values. */
