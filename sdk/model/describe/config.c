@@ -9,10 +9,8 @@
 #define CONFIG_NAME "config.json"
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 64u
-/* No size of a component is larger; so products of two fit. */
-#define SIZE_MAX_KNOWN ((json_int_t)1 << 31)
 
-enum { NAMES = 6, CONFIG_PLACE = 512, FAMILY_BYTES = 64 };
+enum { NAMES = 6, CONFIG_PLACE = 512 };
 
 struct row {
     const char *names[NAMES]; /* the first that is there and not null counts */
@@ -116,7 +114,7 @@ static int32_t take_number(const struct reader *reader, const char *name, const 
 {
     if (!json_is_integer(value))
         return refuse(reader, name, "is not an integer");
-    if (json_integer_value(value) < 0 || json_integer_value(value) > SIZE_MAX_KNOWN)
+    if (json_integer_value(value) < 0 || json_integer_value(value) > (json_int_t)SHAPE_MAX)
         return refuse(reader, name, "is out of range");
     *out_number = (uint64_t)json_integer_value(value);
     return ACCEL_OK;
@@ -127,7 +125,7 @@ static int32_t take_numbers(const struct reader *reader, const json_t *scope, co
                             void *target)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t *number = (uint64_t *)(void *)((char *)target + rows[i].offset);
+        uint64_t *number = number_at(target, rows[i].offset);
         const char *name;
         const json_t *value = find(scope, &rows[i], &name);
         int32_t code;
@@ -146,7 +144,7 @@ static int32_t take_numbers(const struct reader *reader, const json_t *scope, co
 static int32_t take_lists(const struct reader *reader, const json_t *scope, struct shape *shape)
 {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        struct shape_list *list = (struct shape_list *)(void *)((char *)shape + lists[i].offset);
+        struct shape_list *list = list_at(shape, lists[i].offset);
         const char *name;
         const json_t *value = find(scope, &lists[i], &name);
 
@@ -161,6 +159,13 @@ static int32_t take_lists(const struct reader *reader, const json_t *scope, stru
         }
     }
     return ACCEL_OK;
+}
+
+static int32_t take_pyramid(const struct reader *reader, const json_t *scope, struct shape *shape)
+{
+    int32_t code = take_numbers(reader, scope, ROWS(pyramid), shape);
+
+    return code == ACCEL_OK ? take_lists(reader, scope, shape) : code;
 }
 
 /* A feed-forward network may be given as how many times it is wider. */
@@ -180,9 +185,8 @@ static int32_t take_component(const struct reader *reader, const json_t *scope, 
         return ACCEL_OK;
     code = take_numbers(reader, scope, ROWS(numbers), shape);
     if (code == ACCEL_OK && (part == PART_VISION || part == PART_AUDIO))
-        code = take_numbers(reader, scope, ROWS(pyramid), shape);
-    if (code == ACCEL_OK && (part == PART_VISION || part == PART_AUDIO))
-        code = take_lists(reader, scope, shape);
+        code = take_pyramid(reader, scope, shape);
+    /* Falcon: its first design has one head of keys for all queries; the new one states their number. */
     if (json_is_true(json_object_get(scope, "multi_query")) &&
         !json_is_true(json_object_get(scope, "new_decoder_architecture")))
         shape->kv_heads = 1;
@@ -198,24 +202,6 @@ static bool has(const json_t *root, const char *name)
     const json_t *value = json_object_get(root, name);
 
     return value != NULL && !json_is_null(value);
-}
-
-static const struct family guesses[] = {
-    {"", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"", "encoder-decoder", PART_DECODER, PART_TEXT, PART_TEXT, PART_DECODER, PART_TEXT},
-    {"", "multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_VISION, PART_LANGUAGE, PART_LANGUAGE},
-    {"", "audio-multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_AUDIO, PART_LANGUAGE, PART_LANGUAGE},
-    {"", "vision", PART_VISION, PART_VISION, PART_VISION, PART_VISION, PART_TEXT},
-    {"", "audio", PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_TEXT},
-    {"", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
-};
-
-const struct family *family_guess(const char *kind)
-{
-    for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++)
-        if (strcmp(guesses[i].kind, kind) == 0)
-            return &guesses[i];
-    return &guesses[0];
 }
 
 /* What a family that no table has could be, by what its configuration talks about. */
@@ -238,27 +224,12 @@ static const char *guess_kind(const json_t *root)
     return architecture == NULL || has(root, "vocab_size") ? "embedding" : "vision";
 }
 
-int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length)
-{
-    d->traits.family = NULL;
-    if (name == NULL || length == 0 || length > FAMILY_BYTES)
-        return ACCEL_OK;
-    for (uint64_t i = 0; i < length; i++)
-        if (name[i] <= ' ' || name[i] > '~')
-            return ACCEL_OK;
-    d->traits.family = model_pool_text(&d->pool, name, length);
-    return d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
-}
-
 static int32_t take_family(struct accel_model_description *d, const json_t *root)
 {
     const char *name = json_string_value(json_object_get(root, "model_type"));
 
-    d->family = family_find(name);
-    if (d->family == NULL)
-        d->family = family_guess(guess_kind(root));
+    family_take(d, family_find(name) != NULL ? family_find(name) : family_guess(guess_kind(root)));
     d->traits.kind = d->family->kind;
-    d->traits.main = d->family->main;
     return family_name(d, name, name == NULL ? 0 : strlen(name));
 }
 
@@ -339,8 +310,7 @@ int32_t describe_config_text(struct accel_model_description *d, const char *path
     json_t *root = NULL;
     int32_t code = model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
 
-    d->family = family_guess("generation");
-    d->traits.main = PART_LANGUAGE;
+    family_take(d, family_guess("generation"));
     if (code == ACCEL_OK && !json_is_object(root))
         code =
             model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
@@ -361,8 +331,7 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
     char *text = NULL;
     int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &length, &inner);
 
-    d->family = family_guess("generation");
-    d->traits.main = PART_LANGUAGE;
+    family_take(d, family_guess("generation"));
     if (code == ACCEL_E_NOT_FOUND)
         return ACCEL_OK;
     if (code != ACCEL_OK)

@@ -49,12 +49,11 @@ static int32_t set_family(struct accel_model_description *d, struct accel_error 
 
     if (family == NULL)
         return accel_error_set(error, ACCEL_E_CORRUPT, "%s: the fact model.family is missing", d->origin);
-    d->family = family_find(family);
-    if (d->family == NULL)
+    if (family_find(family) == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: the family \"%.60s\" is not known", d->origin, family);
+    family_take(d, family_find(family));
     d->traits.family = family;
     d->traits.kind = kind == NULL ? d->family->kind : kind;
-    d->traits.main = d->family->main;
     return ACCEL_OK;
 }
 
@@ -188,36 +187,47 @@ static int32_t pass(void *data, const struct accel_model_fact *fact)
     return describe_fact(candidate->facts, fact->key, fact->value, fact->place, candidate->error);
 }
 
+static void fill_open(uint64_t *mine, uint64_t theirs)
+{
+    *mine = *mine == 0 ? theirs : *mine;
+}
+
+static void borrow_shapes(struct accel_model_description *d, const struct accel_model_description *other)
+{
+    for (uint32_t part = 0; part < PARTS; part++) {
+        struct shape *mine = &d->shapes[part];
+        const struct shape *theirs = &other->shapes[part];
+
+        if (!mine->used)
+            continue;
+        fill_open(&mine->heads, theirs->heads);
+        fill_open(&mine->kv_heads, theirs->kv_heads);
+        fill_open(&mine->head_size, theirs->head_size);
+        fill_open(&mine->tokens, theirs->tokens);
+    }
+    fill_open(&d->traits.context, other->traits.context);
+}
+
 /* Facts that the file leaves open are the descriptor's, with its places. */
 static int32_t borrow(struct accel_model_description *d, struct accel_context *context, const char *name,
                       struct accel_error *error)
 {
     struct accel_model_description *other = calloc(1, sizeof *other);
-    struct accel_error why = {0};
     int32_t code;
 
     if (other == NULL)
         return model_no_memory(error, d->path, sizeof *other);
     other->path = d->path;
-    code = describe_named(other, context, name, &why);
-    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++) {
-        struct shape *mine = &d->shapes[part], *theirs = &other->shapes[part];
+    code = describe_named(other, context, name, error);
+    if (code == ACCEL_OK) {
+        const char *source = describe_find_fact(other, "model.source");
 
-        if (!mine->used)
-            continue;
-        mine->heads = mine->heads == 0 ? theirs->heads : mine->heads;
-        mine->kv_heads = mine->kv_heads == 0 ? theirs->kv_heads : mine->kv_heads;
-        mine->head_size = mine->head_size == 0 ? theirs->head_size : mine->head_size;
-        mine->tokens = mine->tokens == 0 ? theirs->tokens : mine->tokens;
+        borrow_shapes(d, other);
+        if (source != NULL)
+            code = describe_fact(d, "model.source", source, other->origin, error);
     }
-    if (code == ACCEL_OK && d->traits.context == 0)
-        d->traits.context = other->traits.context;
-    if (code == ACCEL_OK && describe_find_fact(other, "model.source") != NULL)
-        code = describe_fact(d, "model.source", describe_find_fact(other, "model.source"), other->origin, error);
     if (code == ACCEL_OK)
         code = describe_fact(d, "model.name", name, other->origin, error);
-    else
-        accel_error_set(error, code, "%s", why.text);
     model_pool_free(&other->pool);
     free(other);
     return code;

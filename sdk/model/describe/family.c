@@ -4,6 +4,8 @@
 
 #include "sdk/model/describe/internal.h"
 
+enum { FAMILY_BYTES = 64 };
+
 /* name, kind, main component, component of tensors whose name tells none, "encoder", "decoder", text_config */
 static const struct family families[] = {
     {"llama", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
@@ -62,4 +64,41 @@ const struct family *family_find(const char *name)
         if (strcmp(aliases[i].gguf, name) == 0)
             return family_find(aliases[i].name);
     return NULL;
+}
+
+/* By kind, for names that the table above has not. */
+static const struct family guesses[] = {
+    {"", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "encoder-decoder", PART_DECODER, PART_TEXT, PART_TEXT, PART_DECODER, PART_TEXT},
+    {"", "multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_VISION, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "audio-multimodal", PART_LANGUAGE, PART_LANGUAGE, PART_AUDIO, PART_LANGUAGE, PART_LANGUAGE},
+    {"", "vision", PART_VISION, PART_VISION, PART_VISION, PART_VISION, PART_TEXT},
+    {"", "audio", PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_TEXT},
+    {"", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
+};
+
+const struct family *family_guess(const char *kind)
+{
+    for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++)
+        if (strcmp(guesses[i].kind, kind) == 0)
+            return &guesses[i];
+    return &guesses[0];
+}
+
+void family_take(struct accel_model_description *d, const struct family *family)
+{
+    d->family = family;
+    d->traits.main = family->main;
+}
+
+int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length)
+{
+    d->traits.family = NULL;
+    if (name == NULL || length == 0 || length > FAMILY_BYTES)
+        return ACCEL_OK;
+    for (uint64_t i = 0; i < length; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return ACCEL_OK;
+    d->traits.family = model_pool_text(&d->pool, name, length);
+    return d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
 }

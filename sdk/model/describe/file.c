@@ -76,7 +76,7 @@ static int32_t take_tensor(struct accel_model_description *d, const struct accel
     code = measure(d, tensor, &weight, error);
     if (code != ACCEL_OK)
         return code;
-    if (name.is_turned && tensor->rank == 2 && d->turned)
+    if (name.is_turned && d->turned)
         swap(&weight.rows, &weight.columns);
     learn(&d->shapes[name.part], &name, &weight);
     if (strcmp(name.role, "head") == 0 && name.part == d->traits.main)
@@ -95,53 +95,65 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Blocks of stages are counted through. Where a component also has plain layers, its stages are no layers. */
-static int32_t count_stages(struct accel_model_description *d, enum part part, struct accel_error *error)
-{
-    uint32_t *found, count = 0, distinct = 0, highest = 0;
-    bool is_plain = false;
+/* The layers of one component as its names give them. */
+struct numbering {
+    uint32_t *staged; /* blocks of stages, in order, each once */
+    uint32_t count;   /* of them */
+    uint32_t plain;   /* layers outside of stages */
+};
 
-    found = calloc(d->sketch.weight_count + 1, sizeof *found);
-    if (found == NULL)
-        return model_no_memory(error, d->path, d->sketch.weight_count * sizeof *found);
+static bool has_layer(const struct accel_sketch_weight *weight, enum part part)
+{
+    return weight->layer != ACCEL_NO_LAYER && strcmp(weight->component, part_names[part]) == 0;
+}
+
+static void collect(const struct accel_model_description *d, enum part part, struct numbering *out)
+{
+    uint32_t found = 0;
+
     for (uint32_t i = 0; i < d->sketch.weight_count; i++) {
         const struct accel_sketch_weight *weight = &d->weights[i];
 
-        if (weight->layer == ACCEL_NO_LAYER || strcmp(weight->component, part_names[part]) != 0)
+        if (!has_layer(weight, part))
             continue;
         if (weight->layer >= NAME_STAGED)
-            found[count++] = weight->layer;
-        else {
-            is_plain = true;
-            highest = weight->layer > highest ? weight->layer : highest;
-        }
+            out->staged[found++] = weight->layer;
+        else if (weight->layer >= out->plain)
+            out->plain = weight->layer + 1;
     }
-    if (count > 0)
-        qsort(found, count, sizeof *found, by_number);
-    for (uint32_t i = 0; i < count; i++)
-        if (i == 0 || found[i] != found[distinct - 1])
-            found[distinct++] = found[i];
+    if (found > 0)
+        qsort(out->staged, found, sizeof *out->staged, by_number);
+    for (uint32_t i = 0; i < found; i++)
+        if (i == 0 || out->staged[i] != out->staged[out->count - 1])
+            out->staged[out->count++] = out->staged[i];
+}
+
+/* Blocks of stages are counted through. Where a component also has plain layers, its stages are no layers. */
+static int32_t count_stages(struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    struct numbering numbering = {.staged = calloc(d->sketch.weight_count + 1, sizeof *numbering.staged)};
+
+    if (numbering.staged == NULL)
+        return model_no_memory(error, d->path, d->sketch.weight_count * sizeof *numbering.staged);
+    collect(d, part, &numbering);
     for (uint32_t i = 0; i < d->sketch.weight_count; i++) {
         struct accel_sketch_weight *weight = &d->weights[i];
         const uint32_t *place;
 
-        if (weight->layer == ACCEL_NO_LAYER || weight->layer < NAME_STAGED ||
-            strcmp(weight->component, part_names[part]) != 0)
+        if (!has_layer(weight, part) || weight->layer < NAME_STAGED)
             continue;
-        place = bsearch(&weight->layer, found, distinct, sizeof *found, by_number);
-        weight->layer = is_plain || place == NULL ? ACCEL_NO_LAYER : (uint32_t)(place - found);
+        place = bsearch(&weight->layer, numbering.staged, numbering.count, sizeof *place, by_number);
+        weight->layer = numbering.plain > 0 || place == NULL ? ACCEL_NO_LAYER : (uint32_t)(place - numbering.staged);
     }
-    free(found);
-    if (is_plain)
-        d->shapes[part].layers = highest + 1;
-    else if (distinct > 0)
-        d->shapes[part].layers = distinct;
+    free(numbering.staged);
+    if (numbering.plain > 0 || numbering.count > 0)
+        d->shapes[part].layers = numbering.plain > 0 ? numbering.plain : numbering.count;
     return ACCEL_OK;
 }
 
 /* ---- types ---- */
 
-/* The type of most elements, as the format spells it in small letters. */
+/* The type that has most bytes, as the format spells it but in small letters. */
 static int32_t name_type(struct accel_model_description *d, const struct accel_model_file *file,
                          struct accel_error *error)
 {

@@ -7,9 +7,6 @@
 
 enum { KEY_BYTES = 160 };
 
-/* No size of a component is larger; so products of two fit. */
-#define LARGEST ((uint64_t)1 << 31)
-
 struct row {
     const char *name;
     size_t offset;
@@ -44,7 +41,7 @@ static int32_t take(const struct accel_model_file *file, const char *key, uint64
             return code;
         largest = number > largest ? number : largest;
     }
-    if (largest > LARGEST)
+    if (largest > SHAPE_MAX)
         return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_path(file), value->offset, "%s is out of range",
                            key);
     *out_number = largest;
@@ -59,7 +56,7 @@ static int32_t take_all(const struct accel_model_file *file, const char *group, 
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && code == ACCEL_OK; i++) {
         snprintf(key, sizeof key, "%s.%s", group, numbers[i].name);
-        code = take(file, key, (uint64_t *)(void *)((char *)shape + numbers[i].offset), error);
+        code = take(file, key, number_at(shape, numbers[i].offset), error);
     }
     return code;
 }
@@ -80,8 +77,7 @@ static int32_t take_name(struct accel_model_description *d, const struct accel_m
     struct accel_model_text name;
     int32_t code;
 
-    d->family = family_guess("generation");
-    d->traits.main = d->family->main;
+    family_take(d, family_guess("generation"));
     if (accel_model_file_find_value(file, "general.architecture") == NULL)
         return ACCEL_OK;
     code = accel_model_file_get_text(file, "general.architecture", &name, error);
@@ -90,11 +86,10 @@ static int32_t take_name(struct accel_model_description *d, const struct accel_m
     if (family_name(d, name.text, name.length) != ACCEL_OK)
         return model_no_memory(error, d->path, name.length);
     if (family_find(d->traits.family) != NULL)
-        d->family = family_find(d->traits.family);
+        family_take(d, family_find(d->traits.family));
     else if (d->traits.family != NULL && is_encoder(file, d->traits.family))
-        d->family = family_guess("embedding");
+        family_take(d, family_guess("embedding"));
     d->traits.kind = d->family->kind;
-    d->traits.main = d->family->main;
     return ACCEL_OK;
 }
 
@@ -133,7 +128,7 @@ int32_t describe_gguf(struct accel_model_description *d, const struct accel_mode
         return code;
     code = take_shapes(d, file, error);
     main = &d->shapes[d->family->main];
-    if (tokens != NULL && main->vocabulary == 0 && tokens->count <= LARGEST && main->heads != 0)
+    if (tokens != NULL && main->vocabulary == 0 && tokens->count <= SHAPE_MAX && main->heads != 0)
         main->vocabulary = tokens->count;
     return code;
 }

@@ -22,6 +22,9 @@ enum part { PART_LANGUAGE, PART_TEXT, PART_VISION, PART_AUDIO, PART_PROJECTOR, P
 /* Stages of a pyramid, or convolutions of a stack. */
 enum { SHAPE_ITEMS = 8 };
 
+/* No size of a component is larger: products of two do not overflow. */
+#define SHAPE_MAX ((uint64_t)1 << 31)
+
 struct shape_list {
     uint64_t count;
     uint64_t items[SHAPE_ITEMS];
@@ -60,6 +63,17 @@ struct shape {
     struct shape_list kernels;     /* taps of each convolution */
     bool used;
 };
+
+/* Rows of tables name numbers and lists by their place in a struct; these are the ways to them. */
+static inline uint64_t *number_at(void *whole, size_t offset)
+{
+    return (uint64_t *)(void *)((char *)whole + offset);
+}
+
+static inline struct shape_list *list_at(struct shape *shape, size_t offset)
+{
+    return (struct shape_list *)(void *)((char *)shape + offset);
+}
 
 /* What the families have in common, for files and for descriptors. */
 struct family {
@@ -107,14 +121,19 @@ struct accel_model_description {
 
 extern const char *const part_names[PARTS];
 
+/* ---- families ---- */
+
 /* The family called `name` in config.json or in GGUF's general.architecture, or NULL. */
 const struct family *family_find(const char *name);
 
-/* Notes the name that a file gives its family; one that is no word is none. Only memory can fail. */
-int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length);
-
 /* What a family that no table has could be, by its kind. Never NULL. */
 const struct family *family_guess(const char *kind);
+
+/* The description is of that family: it says what words of the file mean, and whose facts are the model's. */
+void family_take(struct accel_model_description *d, const struct family *family);
+
+/* Notes the name that a file gives its family; one that is no word is none. Only memory can fail. */
+int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length);
 
 /* ---- facts ---- */
 
@@ -163,7 +182,7 @@ int32_t describe_gguf(struct accel_model_description *d, const struct accel_mode
 /* What a tensor's name says. */
 struct name_facts {
     enum part part;
-    uint32_t layer; /* NAME_STAGED and above: stage and block, to be counted through */
+    uint32_t layer; /* from NAME_STAGED on: stage and block, to be counted through (file.c) */
     const char *role;
     bool is_tokens;    /* the table of tokens */
     bool is_positions; /* a table of learned positions */

@@ -56,9 +56,11 @@ static bool is_number(const char *word, uint32_t *out_number)
 
 /* ---- component ---- */
 
-/* The first word of the name that stands here decides. PARTS + n: ask the family. */
+/* The family says which part these are. */
 enum { BY_ENCODER = PARTS + 1, BY_DECODER };
 
+/* The first word of the name that stands here decides. A word of one or two letters counts as the name's first only:
+ * further in, "v" is a matrix. */
 static const struct {
     const char *word;
     uint32_t part;
@@ -111,27 +113,52 @@ static enum part part_of(const struct words *words, const struct family *family)
 
 /* ---- layer ---- */
 
+enum { STAGES_MAX = 1024, BLOCKS_MAX = 65536 };
+
+/* A block of a stage as one number that keeps their order. */
+static uint32_t staged(uint32_t stage, uint32_t block)
+{
+    return stage < STAGES_MAX && block < BLOCKS_MAX ? NAME_STAGED + stage * BLOCKS_MAX + block : ACCEL_NO_LAYER;
+}
+
+static const char *const layer_lists[] = {"layers", "layer", "block", "blk", "blocks", "h", NULL};
+
+/* "stages.1.layers.0", "layers.1.blocks.0", or SegFormer's "block.1.0": stage and block stand from word `i` on. */
+static bool is_staged(const struct words *words, uint32_t i, uint32_t *out_layer)
+{
+    uint32_t stage, block;
+    bool is_stage = strcmp(words->text[i], "stages") == 0, is_block = strcmp(words->text[i], "block") == 0;
+
+    if (i + 2 >= words->count || !is_number(words->text[i + 1], &stage))
+        return false;
+    if (is_block && is_number(words->text[i + 2], &block)) {
+        *out_layer = staged(stage, block);
+        return true;
+    }
+    if (i + 3 >= words->count ||
+        !(is_stage || (strcmp(words->text[i], "layers") == 0 && strcmp(words->text[i + 2], "blocks") == 0)))
+        return false;
+    *out_layer = is_one_of(words->text[i + 2], layer_lists) && is_number(words->text[i + 3], &block)
+                     ? staged(stage, block)
+                     : ACCEL_NO_LAYER;
+    return true;
+}
+
 static uint32_t layer_of(const struct words *words)
 {
-    static const char *const lists[] = {"layers", "layer", "block", "blk", "blocks", "h", NULL};
-    static const char *const outer[] = {"stages", "layers", NULL};
+    /* Lists of other things than layers. */
     static const char *const never[] = {"bbox_predictor", "conv_layers", "prompts_generator", NULL};
-    uint32_t stage, number;
+    uint32_t layer;
 
     for (uint32_t i = 0; i + 1 < words->count; i++) {
         if (is_one_of(words->text[i], never))
             return ACCEL_NO_LAYER;
-        if (is_one_of(words->text[i], outer) && is_number(words->text[i + 1], &stage) && i + 3 < words->count &&
-            (strcmp(words->text[i], "stages") == 0 || strcmp(words->text[i + 2], "blocks") == 0)) {
-            bool inside = is_one_of(words->text[i + 2], lists) && is_number(words->text[i + 3], &number);
-
-            return inside && stage < 1024 && number < 65536 ? NAME_STAGED + (stage << 16) + number : ACCEL_NO_LAYER;
-        }
-        if (strcmp(words->text[i], "block") == 0 && is_number(words->text[i + 1], &stage) && i + 2 < words->count &&
-            is_number(words->text[i + 2], &number))
-            return stage < 1024 && number < 65536 ? NAME_STAGED + (stage << 16) + number : ACCEL_NO_LAYER;
-        if (is_one_of(words->text[i], lists) && is_number(words->text[i + 1], &number))
-            return strcmp(words->text[i + 1 + (i + 2 < words->count)], "downsample") == 0 ? ACCEL_NO_LAYER : number;
+        if (is_staged(words, i, &layer))
+            return layer;
+        if (!is_one_of(words->text[i], layer_lists) || !is_number(words->text[i + 1], &layer))
+            continue;
+        /* What stands between two stages belongs to neither. */
+        return i + 2 < words->count && strcmp(words->text[i + 2], "downsample") == 0 ? ACCEL_NO_LAYER : layer;
     }
     return ACCEL_NO_LAYER;
 }

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More rows or columns than any weight has; sums of products of two stay far below 64 bits. */
-#define MOST_ROWS ((uint64_t)1 << 31)
-
 void recipe_at(struct recipe *recipe, enum part part, uint32_t layer, const char *prefix, ...)
 {
     va_list values;
@@ -43,7 +40,7 @@ void recipe_matrix(struct recipe *recipe, const char *name, const char *role, ui
     if (recipe->code != ACCEL_OK)
         return;
     snprintf(whole, sizeof whole, "%s%s", recipe->prefix, name);
-    if (rows == 0 || columns == 0 || rows > MOST_ROWS || columns > MOST_ROWS)
+    if (rows == 0 || columns == 0 || rows > SHAPE_MAX || columns > SHAPE_MAX)
         recipe->code =
             accel_error_set(recipe->error, ACCEL_E_CORRUPT, "%s: its facts give %s %llu rows and %llu columns",
                             recipe->d->origin, whole, (unsigned long long)rows, (unsigned long long)columns);

@@ -67,11 +67,6 @@ enum { MODEL_NUMBERS = sizeof model_numbers / sizeof model_numbers[0] };
 
 enum { KEY_BYTES = 48, LIST_BYTES = SHAPE_ITEMS * 24 };
 
-static uint64_t *member_of(struct shape *shape, size_t offset)
-{
-    return (uint64_t *)(void *)((char *)shape + offset);
-}
-
 static const struct accel_given *find(const struct accel_model_description *d, const char *key)
 {
     for (uint32_t i = 0; i < d->fact_count; i++)
@@ -172,7 +167,7 @@ static int32_t read_shape(struct accel_model_description *d, enum part part, str
     char key[KEY_BYTES];
 
     for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
-        uint64_t *member = member_of(shape, members[i].offset);
+        uint64_t *member = number_at(shape, members[i].offset);
 
         if (part == d->traits.main && members[i].of_model) {
             snprintf(key, sizeof key, "model.%s", members[i].name);
@@ -184,7 +179,7 @@ static int32_t read_shape(struct accel_model_description *d, enum part part, str
         shape->used = shape->used || *member != 0;
     }
     for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++) {
-        struct shape_list *list = (struct shape_list *)(void *)((char *)shape + lists[i].offset);
+        struct shape_list *list = list_at(shape, lists[i].offset);
 
         snprintf(key, sizeof key, "%s.%s", part_names[part], lists[i].name);
         code = read_list(d, key, list, error);
@@ -200,8 +195,7 @@ int32_t describe_read_facts(struct accel_model_description *d, struct accel_erro
 
     d->traits.tied = tied != NULL && strcmp(tied, "true") == 0;
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
-        code = read_number(d, model_numbers[i].name, (uint64_t *)(void *)((char *)&d->traits + model_numbers[i].offset),
-                           error);
+        code = read_number(d, model_numbers[i].name, number_at(&d->traits, model_numbers[i].offset), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = read_shape(d, part, error);
     return code;
@@ -296,7 +290,7 @@ static int32_t write_shape(struct accel_model_description *d, enum part part, st
     int32_t code = ACCEL_OK;
 
     for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
-        uint64_t number = *member_of(shape, members[i].offset);
+        uint64_t number = *number_at(shape, members[i].offset);
 
         if (part == d->traits.main && members[i].of_model)
             code = write_number(d, "model", members[i].name, number, error);
@@ -304,8 +298,7 @@ static int32_t write_shape(struct accel_model_description *d, enum part part, st
             code = write_number(d, part_names[part], members[i].name, number, error);
     }
     for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++)
-        code = write_list(d, part_names[part], lists[i].name,
-                          (const struct shape_list *)(void *)((char *)shape + lists[i].offset), error);
+        code = write_list(d, part_names[part], lists[i].name, list_at(shape, lists[i].offset), error);
     return code;
 }
 
@@ -318,9 +311,9 @@ int32_t describe_write_facts(struct accel_model_description *d, struct accel_err
     if (code == ACCEL_OK && d->traits.kind != NULL)
         code = describe_fact(d, "model.kind", d->traits.kind, d->origin, error);
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++) {
-        const uint64_t *number = (const uint64_t *)(const void *)((const char *)&d->traits + model_numbers[i].offset);
+        uint64_t number = *number_at(&d->traits, model_numbers[i].offset);
 
-        code = write_number(d, "model", model_numbers[i].name + strlen("model."), *number, error);
+        code = write_number(d, "model", model_numbers[i].name + strlen("model."), number, error);
     }
     if (code == ACCEL_OK && (d->traits.main == PART_LANGUAGE || d->traits.main == PART_DECODER) &&
         d->shapes[d->traits.main].vocabulary != 0)
