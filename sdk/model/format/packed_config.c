@@ -12,6 +12,7 @@
 #include "sdk/model/format/fault.h"
 #include "sdk/model/format/json.h"
 #include "sdk/model/format/packed.h"
+#include "sdk/model/format/text.h"
 
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 64u
@@ -94,7 +95,7 @@ static int32_t load(const struct accel_model_file *file, const char *name, const
                     struct accel_error *error)
 {
     struct accel_error inner = {0};
-    char *text = NULL;
+    char *text = NULL, *path;
     json_t *root = NULL;
     uint64_t length = 0;
     int32_t code = accel_model_file_sibling(file, name, CONFIG_BYTES_MAX, &text, &length, &inner);
@@ -102,12 +103,15 @@ static int32_t load(const struct accel_model_file *file, const char *name, const
         return ACCEL_OK;
     if (code != ACCEL_OK)
         return accel_error_set(error, code, "%s", inner.text);
-    code = model_json_parse(name, 0, text, length, CONFIG_DEPTH, &root, error);
+    path = model_text_join(file->folder, name);
+    code = path == NULL ? model_no_memory(error, file->path, strlen(name))
+                        : model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK) {
         json_t *object = member == NULL ? root : json_object_get(root, member);
         *out_object = json_is_object(object) ? json_incref(object) : NULL;
     }
     json_decref(root);
+    free(path);
     accel_model_text_free(text);
     return code;
 }
