@@ -33,16 +33,17 @@ int page_format(const char *word, uint32_t json, const char *path, enum format *
     return -1;
 }
 
-char *json_text(json_t *document, const char *schema)
+int json_write(FILE *out, json_t *document, const char *schema)
 {
     json_t *whole = json_pack("{s:s}", "schema", schema);
-    char *text = NULL;
+    int code = EXIT_FAILED;
 
-    if (document != NULL && whole != NULL && json_object_update(whole, document) == 0)
-        text = json_dumps(whole, JSON_INDENT(2));
+    if (document != NULL && whole != NULL && json_object_update(whole, document) == 0 &&
+        json_dumpf(whole, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF)
+        code = EXIT_DONE;
     json_decref(document);
     json_decref(whole);
-    return text;
+    return code;
 }
 
 void html_text(FILE *out, const char *text)
@@ -64,6 +65,13 @@ void html_text(FILE *out, const char *text)
         default:
             fputc(*text, out);
         }
+}
+
+void html_between(FILE *out, const char *before, const char *text, const char *after)
+{
+    fputs(before, out);
+    html_text(out, text);
+    fputs(after, out);
 }
 
 /* Colours of ratings and verdicts are told by words, too: a page may be printed, or read aloud. */

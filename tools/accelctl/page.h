@@ -16,12 +16,15 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
  * after saying what is wrong. */
 int page_format(const char *word, uint32_t json, const char *path, enum format *out_format);
 
-/* A document with the name of its schema as text, which is freed with free(); NULL where it cannot be one. Frees
- * `document`. */
-char *json_text(json_t *document, const char *schema);
+/* Writes a document with the name of its schema; frees `document`. Answers an exit code, EXIT_FAILED where `document`
+ * is NULL or cannot be written. */
+int json_write(FILE *out, json_t *document, const char *schema);
 
 /* Writes text with what HTML reserves escaped. */
 void html_text(FILE *out, const char *text);
+
+/* The same between two pieces of HTML. */
+void html_between(FILE *out, const char *before, const char *text, const char *after);
 
 /* Begins and ends a page: title, style, one line on what it is. */
 void html_begin(FILE *out, const char *title, const char *about);

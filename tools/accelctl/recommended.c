@@ -39,8 +39,6 @@ static int recommended_json(FILE *out, void *data)
 {
     const struct accel_tables *tables = data;
     json_t *rows = json_array();
-    char *text;
-    int code;
 
     for (uint32_t i = 0; i < accel_recommendation_count(tables); i++) {
         const struct accel_recommendation *r = accel_recommendation_get(tables, i);
@@ -50,17 +48,7 @@ static int recommended_json(FILE *out, void *data)
                                         r->subject, "examples", r->examples, "advice", r->advice, "reason", r->reason,
                                         "settings", r->settings, "because", r->because, "place", r->place));
     }
-    text = json_text(json_pack("{s:o}", "recommendations", rows), "accelctl/recommendations/1");
-    code = text != NULL && fprintf(out, "%s\n", text) > 0 ? EXIT_DONE : EXIT_FAILED;
-    free(text);
-    return code;
-}
-
-static void html_words(FILE *out, const char *before, const char *text, const char *after)
-{
-    fputs(before, out);
-    html_text(out, text);
-    fputs(after, out);
+    return json_write(out, json_pack("{s:o}", "recommendations", rows), "accelctl/recommendations/1");
 }
 
 static int recommended_html(FILE *out, void *data)
@@ -75,16 +63,16 @@ static int recommended_html(FILE *out, void *data)
 
         if (strcmp(table, row->table) != 0) {
             fputs(i == 0 ? "" : "</tbody></table>\n", out);
-            html_words(out, "<h2>", row->table, ": ");
-            html_words(out, "", row->about, "</h2>\n<table><tbody>\n");
+            html_between(out, "<h2>", row->table, ": ");
+            html_between(out, "", row->about, "</h2>\n<table><tbody>\n");
         }
         table = row->table;
-        html_words(out, "<tr><th scope=\"row\">", row->subject, "");
-        html_words(out, "<small>", row->examples, "</small></th>");
-        html_words(out, "<td>", row->advice, "");
-        html_words(out, "<small>", row->because, "</small></td>");
-        html_words(out, "<td>", row->reason, "</td>");
-        html_words(out, "<td><code>", row->settings, "</code></td></tr>\n");
+        html_between(out, "<tr><th scope=\"row\">", row->subject, "");
+        html_between(out, "<small>", row->examples, "</small></th>");
+        html_between(out, "<td>", row->advice, "");
+        html_between(out, "<small>", row->because, "</small></td>");
+        html_between(out, "<td>", row->reason, "</td>");
+        html_between(out, "<td><code>", row->settings, "</code></td></tr>\n");
     }
     fputs("</tbody></table>\n", out);
     html_end(out);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/accelctl/common.h"
@@ -34,7 +33,7 @@ static const struct option_row options[] = {
 struct ledger {
     const struct claims_options *chosen;
     const struct accel_tables *tables;
-    uint32_t counts[5]; /* of claims by verdict */
+    uint32_t counts[ACCEL_PROMISE_REJECTED + 1]; /* of wanted claims, by verdict */
 };
 
 static int is_wanted(const struct claims_options *chosen, const struct accel_promise *promise)
@@ -43,16 +42,17 @@ static int is_wanted(const struct claims_options *chosen, const struct accel_pro
            (chosen->subject == NULL || strcmp(chosen->subject, promise->subject) == 0);
 }
 
+enum { VALUE_BYTES = 80 };
+
 /* "30..45" is "30 to 45" for people. */
-static const char *value_text(const struct accel_promise *promise, const char *value, char text[80])
+static const char *value_text(const struct accel_promise *promise, const char *value, char text[VALUE_BYTES])
 {
-    const char *dots = strstr(value, "..");
+    const char *dots = strstr(value, ".."), *blank = promise->unit[0] == '\0' ? "" : " ";
 
     if (dots == NULL)
-        snprintf(text, 80, "%.40s%s%.20s", value, promise->unit[0] == '\0' ? "" : " ", promise->unit);
+        snprintf(text, VALUE_BYTES, "%.40s%s%.20s", value, blank, promise->unit);
     else
-        snprintf(text, 80, "%.*s to %.30s%s%.20s", (int)(dots - value), value, dots + 2,
-                 promise->unit[0] == '\0' ? "" : " ", promise->unit);
+        snprintf(text, VALUE_BYTES, "%.*s to %.30s%s%.20s", (int)(dots - value), value, dots + 2, blank, promise->unit);
     return text;
 }
 
@@ -68,7 +68,7 @@ static void print_claim(const struct accel_promise *promise, uint32_t all)
     enum paint colour = promise->verdict == ACCEL_PROMISE_REJECTED  ? PAINT_BAD
                         : promise->verdict == ACCEL_PROMISE_CLAIMED ? PAINT_PLAIN
                                                                     : PAINT_GOOD;
-    char value[80], ours[80], line[600];
+    char value[VALUE_BYTES], ours[VALUE_BYTES], line[2 * VALUE_BYTES + 16];
 
     printf("%s%-9s%s ", paint(PAINT_HEADING), promise->id, paint(PAINT_PLAIN));
     print_wrapped(INDENT, INDENT, promise->claim);
@@ -108,8 +108,6 @@ static int write_json(FILE *out, void *data)
 {
     struct ledger *ledger = data;
     json_t *rows = json_array();
-    char *text;
-    int code;
 
     for (uint32_t i = 0; i < accel_promise_count(ledger->tables); i++) {
         const struct accel_promise *p = accel_promise_get(ledger->tables, i);
@@ -121,35 +119,23 @@ static int write_json(FILE *out, void *data)
                                                   "formula", p->formula, "check", p->check, "finding", p->finding,
                                                   "because", p->because, "place", p->place));
     }
-    text = json_text(json_pack("{s:o}", "claims", rows), "accelctl/claims/1");
-    code = text != NULL && fprintf(out, "%s\n", text) > 0 ? EXIT_DONE : EXIT_FAILED;
-    free(text);
-    return code;
+    return json_write(out, json_pack("{s:o}", "claims", rows), "accelctl/claims/1");
 }
 
 static void html_claim(FILE *out, const struct accel_promise *p)
 {
-    char value[80];
+    char value[VALUE_BYTES];
 
-    fputs("<tr><th scope=\"row\">", out);
-    html_text(out, p->id);
-    fputs("</th><td>", out);
-    html_text(out, p->claim);
-    fputs("<small>", out);
-    html_text(out, p->because);
-    fputs("</small></td><td class=\"n\">", out);
-    html_text(out, value_text(p, p->value, value));
-    fputs("</td><td class=\"n\">", out);
-    html_text(out, p->ours[0] == '\0' ? "" : value_text(p, p->ours, value));
-    fprintf(out, "</td><td><span class=\"r %s\">%s</span></td><td>", p->verdict_name, p->verdict_name);
-    html_text(out, p->finding);
-    fputs("<small>", out);
-    html_text(out, p->check);
-    if (p->formula[0] != '\0') {
-        fputs(": <code>", out);
-        html_text(out, p->formula);
-        fputs("</code>", out);
-    }
+    html_between(out, "<tr><th scope=\"row\">", p->id, "</th>");
+    html_between(out, "<td>", p->claim, "");
+    html_between(out, "<small>", p->because, "</small></td>");
+    html_between(out, "<td class=\"n\">", value_text(p, p->value, value), "</td>");
+    html_between(out, "<td class=\"n\">", p->ours[0] == '\0' ? "" : value_text(p, p->ours, value), "</td>");
+    fprintf(out, "<td><span class=\"r %s\">%s</span></td>", p->verdict_name, p->verdict_name);
+    html_between(out, "<td>", p->finding, "");
+    html_between(out, "<small>", p->check, "");
+    if (p->formula[0] != '\0')
+        html_between(out, ": <code>", p->formula, "</code>");
     fputs("</small></td></tr>\n", out);
 }
 

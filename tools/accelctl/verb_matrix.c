@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/accelctl/common.h"
@@ -71,16 +70,29 @@ static int write_text(FILE *out, void *data)
 
 static int write_json(FILE *out, void *data)
 {
-    char *text = json_text(matrix_json(data), "accelctl/matrix/1");
-    int code = text != NULL && fprintf(out, "%s\n", text) > 0 ? EXIT_DONE : EXIT_FAILED;
-
-    free(text);
-    return code;
+    return json_write(out, matrix_json(data), "accelctl/matrix/1");
 }
 
 static int write_html(FILE *out, void *data)
 {
     return matrix_html(out, data);
+}
+
+/* There is no table of that name; the remedy has those that are there. */
+static int refuse_table(uint32_t json, const struct accel_tables *tables)
+{
+    char known[160];
+    size_t used = (size_t)snprintf(known, sizeof known, "the tables are");
+    const char *last = "";
+
+    for (uint32_t i = 0; i < accel_compat_count(tables) && used < sizeof known; i++) {
+        const char *table = accel_compat_get(tables, i)->table;
+
+        if (strcmp(table, last) != 0)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s %s", *last == '\0' ? "" : ",", table);
+        last = table;
+    }
+    return say(json, EXIT_USAGE, "usage", "there is no such table", known);
 }
 
 static int print_cells(const struct matrix_options *chosen, enum format format, struct accel_context *context,
@@ -93,7 +105,7 @@ static int print_cells(const struct matrix_options *chosen, enum format format, 
     if (!matrix_make(&matrix, chosen->table))
         return say(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the matrix", NULL);
     if (matrix.count == 0)
-        code = say(chosen->common.json, EXIT_USAGE, "usage", "there is no such table", "the tables are D1, D2, D3, D4");
+        code = refuse_table(chosen->common.json, tables);
     else
         code = page_write(chosen->common.json, chosen->out, writers[format], &matrix);
     matrix_free(&matrix);
