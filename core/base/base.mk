@@ -13,5 +13,6 @@ libaccel_core_la_SOURCES += \
 	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \
 	%D%/pci.c %D%/pci.h \
+	%D%/rows.c %D%/rows.h \
 	%D%/strbuf.c %D%/strbuf.h \
 	%D%/utf8.c %D%/utf8.h

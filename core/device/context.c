@@ -2,6 +2,7 @@
 /* The context: options, discovery, and the records that it shows. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,37 +12,11 @@
 #include "core/topology/topology.h"
 
 #define KNOWN_FLAGS (ACCEL_CONTEXT_NO_CACHE | ACCEL_CONTEXT_NO_PROBE | ACCEL_CONTEXT_NO_PLUGINS)
+#define LOG_LINE 1280u /* a line of the log with its room */
 
 const char *accel_version(void) ACCEL_NOEXCEPT
 {
     return PACKAGE_VERSION;
-}
-
-/* ---- rows ---- */
-
-bool accel_rows_add(struct accel_rows *rows, void *item)
-{
-    if (rows->count == rows->capacity) {
-        uint32_t capacity = rows->capacity == 0 ? 16 : rows->capacity * 2;
-        void **items = capacity > rows->capacity ? realloc(rows->items, capacity * sizeof(*items)) : NULL;
-        if (items == NULL)
-            return false;
-        rows->items = items;
-        rows->capacity = capacity;
-    }
-    rows->items[rows->count++] = item;
-    return true;
-}
-
-void accel_rows_free(struct accel_rows *rows)
-{
-    free(rows->items);
-    *rows = (struct accel_rows){0};
-}
-
-static void *row(const struct accel_rows *rows, uint32_t index)
-{
-    return index < rows->count ? rows->items[index] : NULL;
 }
 
 /* ---- life ---- */
@@ -50,47 +25,33 @@ static void *row(const struct accel_rows *rows, uint32_t index)
 static void pass_log(void *user, uint32_t level, const char *room, const char *text)
 {
     const struct accel_context *context = user;
-    char line[1280];
-    size_t length = strlen(room);
-    if (length > 64)
-        length = 64;
-    memcpy(line, "room=", 5);
-    memcpy(line + 5, room, length);
-    line[5 + length] = ' ';
-    strncpy(line + 6 + length, text, sizeof(line) - 7 - length);
-    line[sizeof(line) - 1] = '\0';
+    char line[LOG_LINE];
+    snprintf(line, sizeof(line), "room=%.64s %s", room, text);
     context->options.log(context->options.log_data, level, line);
-}
-
-/* The strings of the options, in no order; each is owned. */
-static const char **text_option(struct accel_context_options *options, uint32_t index)
-{
-    const char **const texts[] = {&options->driver_path, &options->profile_path, &options->cache_path,
-                                  &options->host_path, &options->site_path};
-    return index < sizeof(texts) / sizeof(texts[0]) ? texts[index] : NULL;
 }
 
 static void release(struct accel_context *context)
 {
-    const char **text;
-    for (uint32_t i = 0; (text = text_option(&context->options, i)) != NULL; i++)
-        free((void *)(uintptr_t)*text);
+    for (uint32_t i = 0; i < ACCEL_CONTEXT_TEXTS; i++)
+        free(context->texts[i]);
     accel_fork_guard_close(&context->fork);
     free(context);
 }
 
-/* Every text is a copy or NULL whatever happens, so that all of them can be freed. */
-static int32_t copy_texts(struct accel_context_options *options, struct accel_error *error)
+/* The texts of the caller are replaced by copies. */
+static int32_t copy_texts(struct accel_context *context, struct accel_error *error)
 {
-    const char **text;
-    bool failed = false;
-    for (uint32_t i = 0; (text = text_option(options, i)) != NULL; i++) {
-        if (*text == NULL)
+    struct accel_context_options *options = &context->options;
+    const char **const texts[ACCEL_CONTEXT_TEXTS] = {&options->driver_path, &options->profile_path,
+                                                     &options->cache_path, &options->host_path, &options->site_path};
+    for (uint32_t i = 0; i < ACCEL_CONTEXT_TEXTS; i++) {
+        if (*texts[i] == NULL)
             continue;
-        *text = strdup(*text);
-        failed |= *text == NULL;
+        *texts[i] = context->texts[i] = strdup(*texts[i]);
+        if (context->texts[i] == NULL)
+            return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context");
     }
-    return failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for a context") : ACCEL_OK;
+    return ACCEL_OK;
 }
 
 static int32_t take_options(struct accel_context *context, const struct accel_context_options *given,
@@ -108,7 +69,7 @@ static int32_t take_options(struct accel_context *context, const struct accel_co
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_context_options.flags 0x%x has unknown bits",
                                copy.flags);
     context->options = copy;
-    return copy_texts(&context->options, error);
+    return copy_texts(context, error);
 }
 
 int32_t accel_context_create(const struct accel_context_options *options, struct accel_context **out_context,
@@ -145,7 +106,7 @@ static void forget(struct accel_context *context)
     accel_registry_forget(context);
     accel_plugins_free(context->plugins);
     context->plugins = NULL;
-    accel_rank_end(context);
+    accel_context_profile_close(context);
     accel_context_profiles_forget(context);
     if (context->topology != NULL) {
         accel_plugins_lock();
@@ -239,7 +200,7 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
     if (code != ACCEL_OK)
         return code;
     forget(context);
-    code = accel_rank_begin(context, error);
+    code = accel_context_profile_open(context, error);
     if (code == ACCEL_OK && context->options.host_path != NULL)
         code = accel_replay_begin(context, error);
     if (code == ACCEL_OK)
@@ -282,7 +243,7 @@ uint32_t accel_fact_count(const struct accel_context *context) ACCEL_NOEXCEPT
 
 const struct accel_fact *accel_fact_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
-    return row(&context->facts, index);
+    return accel_rows_get(&context->facts, index);
 }
 
 uint32_t accel_hardware_count(const struct accel_context *context) ACCEL_NOEXCEPT
@@ -292,7 +253,7 @@ uint32_t accel_hardware_count(const struct accel_context *context) ACCEL_NOEXCEP
 
 const struct accel_hardware *accel_hardware_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
-    return row(&context->hardware, index);
+    return accel_rows_get(&context->hardware, index);
 }
 
 uint32_t accel_plugin_count(const struct accel_context *context) ACCEL_NOEXCEPT
@@ -303,7 +264,7 @@ uint32_t accel_plugin_count(const struct accel_context *context) ACCEL_NOEXCEPT
 const struct accel_plugin_info *accel_plugin_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
     const struct accel_plugin *plugin = context->plugins == NULL ? NULL : accel_plugins_get(context->plugins, index);
-    return plugin == NULL ? row(&context->recorded_plugins, index) : &plugin->info;
+    return plugin == NULL ? accel_rows_get(&context->recorded_plugins, index) : &plugin->info;
 }
 
 uint32_t accel_device_count(const struct accel_context *context) ACCEL_NOEXCEPT
@@ -313,7 +274,7 @@ uint32_t accel_device_count(const struct accel_context *context) ACCEL_NOEXCEPT
 
 const struct accel_device_info *accel_device_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
-    const struct accel_listed *listed = row(&context->devices, index);
+    const struct accel_listed *listed = accel_rows_get(&context->devices, index);
     return listed == NULL ? NULL : &listed->info;
 }
 
@@ -325,8 +286,8 @@ uint32_t accel_verdict_count(const struct accel_context *context) ACCEL_NOEXCEPT
 const struct accel_verdict *accel_verdict_get(const struct accel_context *context, uint32_t index) ACCEL_NOEXCEPT
 {
     if (index < context->verdicts.count)
-        return row(&context->verdicts, index);
-    return row(&context->own_verdicts, index - context->verdicts.count);
+        return accel_rows_get(&context->verdicts, index);
+    return accel_rows_get(&context->own_verdicts, index - context->verdicts.count);
 }
 
 int32_t accel_memory_usage(const struct accel_context *context, uint32_t memory_class, uint64_t *out_now,

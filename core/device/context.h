@@ -18,6 +18,7 @@
 #include "core/base/arena.h"
 #include "core/base/fork.h"
 #include "core/base/log.h"
+#include "core/base/rows.h"
 #include "core/device/host.h"
 #include "core/device/memory.h"
 #include "core/profile/profile.h"
@@ -29,18 +30,6 @@ struct accel_topology;
 
 /** Stands for a driver that came from no plugin file. */
 #define ACCEL_NO_PLUGIN 0xffffffffu
-
-/** A growing list of pointers. Zeroed: empty. */
-struct accel_rows {
-    void **items;
-    uint32_t count;
-    uint32_t capacity;
-};
-
-/** Appends; false without memory. */
-bool accel_rows_add(struct accel_rows *rows, void *item);
-/** Frees the list, not what it points to. */
-void accel_rows_free(struct accel_rows *rows);
 
 /** One driver with its instance. Owned by the context, at an address that stays until detach. */
 struct accel_attached {
@@ -59,8 +48,12 @@ struct accel_listed {
     uint32_t order; /**< in which it was found */
 };
 
+/** Strings of the options. */
+#define ACCEL_CONTEXT_TEXTS 5u
+
 struct accel_context {
-    struct accel_context_options options; /**< strings are owned copies */
+    struct accel_context_options options; /**< strings are those of `texts` */
+    char *texts[ACCEL_CONTEXT_TEXTS];     /**< owned copies, or NULL */
     struct accel_log log;
     struct accel_memory memory;
     struct accel_fork_guard fork;
@@ -124,17 +117,20 @@ void accel_registry_forget(struct accel_context *context);
 int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
                                     struct accel_error *error);
 
-/** Reads the profiles, before devices are ranked; what is wrong with them goes to the log, and fails for lack of memory
- *  alone. */
-int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error);
-void accel_rank_end(struct accel_context *context);
+/** Reads the profiles, before devices are ranked; what is wrong with them goes to the log and into `profile_error`, and
+ *  a lack of memory is the only failure. */
+int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);
+void accel_context_profile_close(struct accel_context *context);
 
 /** Frees the list of accel_profile_load. */
 void accel_context_profiles_forget(struct accel_context *context);
 
+/** Most facts of one device. */
+#define ACCEL_DEVICE_PAIRS 16u
+
 /** Facts of a device, as profiles ask for them. Strings belong to the device and to this struct. */
 struct accel_device_pairs {
-    struct accel_profile_pair pairs[16];
+    struct accel_profile_pair pairs[ACCEL_DEVICE_PAIRS];
     uint32_t count;
     char memory[32];
     char threads[32];
@@ -158,8 +154,12 @@ int32_t accel_replay_devices(struct accel_context *context, struct accel_error *
 
 /* ---- machine ---- */
 
-/** Loads the topology and fills hardware and facts. */
+/** Loads the topology and fills hardware and facts. What a snapshot leaves out is derived from its topology, as on a
+ *  live machine. */
 int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error);
+
+/** Fills the facts; the topology has been loaded. */
+int32_t accel_machine_facts(struct accel_context *context, struct accel_error *error);
 
 /** Adds a piece of hardware with copies of its strings; for tests too. */
 int32_t accel_machine_add(struct accel_context *context, const struct accel_hardware *hardware,

@@ -5,16 +5,16 @@ libaccel_core_la_SOURCES += \
 	%D%/check_create.c \
 	%D%/context.c %D%/context.h \
 	%D%/crew.c \
-	%D%/descriptors.c \
 	%D%/device.c \
 	%D%/host.c %D%/host.h \
-	%D%/take.c %D%/take.h \
-	%D%/take_facts.c \
 	%D%/machine.c \
+	%D%/machine_facts.c \
 	%D%/memory.c %D%/memory.h \
+	%D%/model_facts.c \
 	%D%/module.c \
 	%D%/module_claim.c \
 	%D%/object.c %D%/object.h \
+	%D%/profile.c \
 	%D%/profiles.c \
 	%D%/queue.c \
 	%D%/queue_device.c \
@@ -24,5 +24,7 @@ libaccel_core_la_SOURCES += \
 	%D%/scratch.c \
 	%D%/set.c \
 	%D%/state.c \
+	%D%/take.c %D%/take.h \
+	%D%/take_facts.c \
 	%D%/weights.c \
 	%D%/work.c

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine has, as programs and drivers are told: facts with their origins, and the hardware list. */
+/* The machine: its topology, and the list of its hardware as programs and drivers are told. */
 #include "config.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,35 +15,33 @@
 #define CLASS_ACCELERATOR 0x12u
 #define SUBCLASS_COPROCESSOR 0x0b40u
 
-static char *text_of(struct accel_context *context, const char *format, ...) ACCEL_PRINTF(2, 3);
-
-static char *text_of(struct accel_context *context, const char *format, ...)
-{
-    char text[512];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof(text), format, values);
-    va_end(values);
-    return accel_arena_strdup(&context->records, text);
-}
-
 /* ---- hardware ---- */
 
-static int32_t copy_strings(struct accel_context *context, struct accel_hardware *copy)
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of hardware");
+}
+
+/* A copy in the records; NULL stands for an empty text. */
+static const char *copy_text(struct accel_context *context, const char *text)
+{
+    return accel_arena_strdup(&context->records, text == NULL ? "" : text);
+}
+
+/* False without memory. */
+static bool copy_strings(struct accel_context *context, struct accel_hardware *copy)
 {
     const char **files = accel_arena_array(&context->records, copy->file_count, sizeof(*files));
-    if (files == NULL)
-        return ACCEL_E_MEMORY;
-    for (uint32_t i = 0; i < copy->file_count; i++) {
+    for (uint32_t i = 0; files && i < copy->file_count; i++) {
         files[i] = accel_arena_strdup(&context->records, copy->files[i]);
         if (files[i] == NULL)
-            return ACCEL_E_MEMORY;
+            return false;
     }
     copy->files = files;
-    copy->name = accel_arena_strdup(&context->records, copy->name == NULL ? "" : copy->name);
-    copy->compatible = accel_arena_strdup(&context->records, copy->compatible == NULL ? "" : copy->compatible);
-    copy->cpu_set = accel_arena_strdup(&context->records, copy->cpu_set == NULL ? "" : copy->cpu_set);
-    return copy->name != NULL && copy->compatible != NULL && copy->cpu_set != NULL ? ACCEL_OK : ACCEL_E_MEMORY;
+    copy->name = copy_text(context, copy->name);
+    copy->compatible = copy_text(context, copy->compatible);
+    copy->cpu_set = copy_text(context, copy->cpu_set);
+    return files && copy->name && copy->compatible && copy->cpu_set;
 }
 
 int32_t accel_machine_add(struct accel_context *context, const struct accel_hardware *hardware,
@@ -52,12 +49,10 @@ int32_t accel_machine_add(struct accel_context *context, const struct accel_hard
 {
     struct accel_hardware *copy = accel_arena_array(&context->records, 1, sizeof(*copy));
     if (copy == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of hardware");
+        return no_memory(error);
     *copy = *hardware;
     copy->size = sizeof(*copy);
-    if (copy_strings(context, copy) != ACCEL_OK || !accel_rows_add(&context->hardware, copy))
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of hardware");
-    return ACCEL_OK;
+    return copy_strings(context, copy) && accel_rows_add(&context->hardware, copy) ? ACCEL_OK : no_memory(error);
 }
 
 const char *accel_machine_text(const struct accel_hardware *hardware, char *text, size_t bytes)
@@ -127,7 +122,7 @@ static int32_t add_pci(struct accel_context *context, const struct accel_pci_dev
                                       .files = files,
                                       .file_count = device->os_device_count};
     if (files == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of hardware");
+        return no_memory(error);
     for (uint32_t i = 0; i < device->os_device_count; i++)
         files[i] = device->os_devices[i].name;
     return accel_machine_add(context, &hardware, error);
@@ -150,114 +145,6 @@ static int32_t add_hardware(struct accel_context *context, const struct accel_ma
     return code;
 }
 
-/* ---- facts ---- */
-
-static int32_t add_fact(struct accel_context *context, const char *key, char *value, const char *unit,
-                        const char *origin, struct accel_error *error)
-{
-    struct accel_fact *fact = accel_arena_array(&context->records, 1, sizeof(*fact));
-    char *origin_copy = accel_arena_strdup(&context->records, origin);
-    char *key_copy = accel_arena_strdup(&context->records, key);
-    if (fact == NULL || value == NULL || origin_copy == NULL || key_copy == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for facts of the machine");
-    *fact = (struct accel_fact){
-        .size = sizeof(*fact), .key = key_copy, .value = value, .unit = unit, .origin = origin_copy};
-    if (!accel_rows_add(&context->facts, fact))
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for facts of the machine");
-    return ACCEL_OK;
-}
-
-static int32_t add_number(struct accel_context *context, const char *key, uint64_t value, const char *unit,
-                          const char *origin, struct accel_error *error)
-{
-    return add_fact(context, key, text_of(context, "%llu", (unsigned long long)value), unit, origin, error);
-}
-
-/* A number that may be unknown: then there is no fact. */
-static int32_t add_limit(struct accel_context *context, const char *key, const struct accel_amount *limit,
-                         struct accel_error *error)
-{
-    if (limit->origin == NULL)
-        return ACCEL_OK;
-    return add_number(context, key, limit->bytes, "bytes", limit->origin, error);
-}
-
-static int32_t add_cpu_facts(struct accel_context *context, const struct accel_machine *machine,
-                             struct accel_error *error)
-{
-    const struct accel_cpu_quota *quota = &machine->limits.cpu;
-    int32_t code = ACCEL_OK;
-    if (machine->processor[0] != '\0')
-        code = add_fact(context, "cpu.model", text_of(context, "%s", machine->processor), "", "hwloc", error);
-    if (code == ACCEL_OK && machine->board[0] != '\0')
-        code = add_fact(context, "board.model", text_of(context, "%s", machine->board), "", "hwloc", error);
-    if (code == ACCEL_OK)
-        code = add_number(context, "cpu.packages", machine->packages, "packages", "hwloc", error);
-    if (code == ACCEL_OK)
-        code = add_number(context, "cpu.cores", machine->core_count, "cores", "hwloc", error);
-    if (code == ACCEL_OK)
-        code = add_number(context, "cpu.threads", machine->cpu_count, "cpus", "hwloc", error);
-    if (code == ACCEL_OK)
-        code = add_number(context, "cpu.threads.allowed", machine->allowed_cpu_count, "cpus", machine->allowed_origin,
-                          error);
-    if (code == ACCEL_OK)
-        code = add_fact(context, "cpu.set", text_of(context, "%s", machine->allowed_cpus), "", machine->allowed_origin,
-                        error);
-    if (code == ACCEL_OK && quota->origin != NULL && quota->period != 0)
-        code = add_fact(context, "cpu.quota", text_of(context, "%.3g", (double)quota->quota / (double)quota->period),
-                        "cpus", quota->origin, error);
-    return code;
-}
-
-static int32_t add_memory_facts(struct accel_context *context, const struct accel_machine *machine,
-                                struct accel_error *error)
-{
-    int32_t code = add_limit(context, "memory.total", &machine->limits.memory_total, error);
-    if (code == ACCEL_OK)
-        code = add_limit(context, "memory.available", &machine->limits.memory_available, error);
-    if (code == ACCEL_OK)
-        code = add_limit(context, "memory.limit", &machine->limits.memory_limit, error);
-    if (code == ACCEL_OK)
-        code = add_limit(context, "memory.room", &machine->limits.memory_room, error);
-    if (code == ACCEL_OK)
-        code = add_limit(context, "memory.usable", &machine->memory_usable, error);
-    if (code == ACCEL_OK)
-        code = add_number(context, "numa.nodes", machine->numa_count, "nodes", "hwloc", error);
-    return code;
-}
-
-static int32_t add_shape_facts(struct accel_context *context, const struct accel_machine *machine,
-                               struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-    char key[64];
-    for (uint32_t i = 0; i < machine->kind_count && machine->kind_count > 1 && code == ACCEL_OK; i++) {
-        const struct accel_core_kind *kind = &machine->kinds[i];
-        snprintf(key, sizeof(key), "cpu.kind.%u", i);
-        code = add_fact(context, key, text_of(context, "%s %u cores, cpus %s", kind->name, kind->cores, kind->cpus), "",
-                        "hwloc", error);
-    }
-    for (uint32_t i = 0; i < machine->cache_count && code == ACCEL_OK; i++) {
-        const struct accel_cache *cache = &machine->caches[i];
-        if (cache->type == 'i')
-            continue;
-        snprintf(key, sizeof(key), "cache.l%u", cache->level);
-        code = add_number(context, key, cache->bytes, "bytes", "hwloc", error);
-    }
-    return code;
-}
-
-static int32_t derive_facts(struct accel_context *context, const struct accel_machine *machine,
-                            struct accel_error *error)
-{
-    int32_t code = add_cpu_facts(context, machine, error);
-    if (code == ACCEL_OK)
-        code = add_memory_facts(context, machine, error);
-    if (code == ACCEL_OK)
-        code = add_shape_facts(context, machine, error);
-    return code;
-}
-
 /* ---- recorded ---- */
 
 static int32_t copy_hardware(struct accel_context *context, struct accel_error *error)
@@ -266,18 +153,6 @@ static int32_t copy_hardware(struct accel_context *context, struct accel_error *
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < snapshot->hardware_count && code == ACCEL_OK; i++)
         code = accel_machine_add(context, &snapshot->hardware[i], error);
-    return code;
-}
-
-static int32_t copy_facts(struct accel_context *context, struct accel_error *error)
-{
-    const struct accel_snapshot *snapshot = context->snapshot;
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < snapshot->fact_count && code == ACCEL_OK; i++) {
-        const struct accel_fact *fact = &snapshot->facts[i];
-        code = add_fact(context, fact->key, text_of(context, "%s", fact->value), text_of(context, "%s", fact->unit),
-                        fact->origin, error);
-    }
     return code;
 }
 
@@ -296,23 +171,19 @@ static int32_t describe_source(struct accel_context *context, struct accel_topol
                : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the topology of %.200s", snapshot->path);
 }
 
-/* What a snapshot leaves out is derived from its topology, as on a live machine. */
 int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error)
 {
     const struct accel_snapshot *snapshot = context->snapshot;
     struct accel_topology_source source = {0};
-    const struct accel_machine *machine;
     int32_t code = describe_source(context, &source, error);
     if (code != ACCEL_OK)
         return code;
     accel_plugins_lock();
     code = accel_topology_load(&source, &context->topology, error);
     accel_plugins_unlock();
-    if (code != ACCEL_OK)
-        return code;
-    machine = accel_topology_machine(context->topology);
-    code = snapshot && snapshot->hardware_count ? copy_hardware(context, error) : add_hardware(context, machine, error);
-    if (code != ACCEL_OK)
-        return code;
-    return snapshot && snapshot->fact_count ? copy_facts(context, error) : derive_facts(context, machine, error);
+    if (code == ACCEL_OK && snapshot && snapshot->hardware_count != 0)
+        code = copy_hardware(context, error);
+    else if (code == ACCEL_OK)
+        code = add_hardware(context, accel_topology_machine(context->topology), error);
+    return code == ACCEL_OK ? accel_machine_facts(context, error) : code;
 }

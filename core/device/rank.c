@@ -3,11 +3,8 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/env.h"
-#include "core/base/paths.h"
 #include "core/device/context.h"
 #include "core/profile/profile.h"
 
@@ -54,6 +51,15 @@ void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_dev
     add(out, "driver.version", listed->owner->driver->version, origin);
 }
 
+static int32_t keep_reason(struct accel_context *context, struct accel_listed *listed, const char *reason,
+                           struct accel_error *error)
+{
+    listed->info.rank_reason = accel_arena_strdup(&context->records, reason);
+    if (listed->info.rank_reason == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
+    return ACCEL_OK;
+}
+
 static int32_t take_rank(struct accel_context *context, struct accel_listed *listed,
                          const struct accel_profile_setting *setting, struct accel_error *error)
 {
@@ -61,32 +67,7 @@ static int32_t take_rank(struct accel_context *context, struct accel_listed *lis
     snprintf(reason, sizeof(reason), "device.rank %s: %s%s%s", setting->value, setting->place,
              setting->because[0] != '\0' ? ", " : "", setting->because);
     listed->info.rank = (double)setting->number;
-    listed->info.rank_reason = accel_arena_strdup(&context->records, reason);
-    if (listed->info.rank_reason == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
-    return ACCEL_OK;
-}
-
-/* The folder, and what to do where it holds no profiles. */
-static int32_t find_folder(const struct accel_context *context, char **out_folder, const char **out_remedy,
-                           struct accel_error *error)
-{
-    const char *folder = context->options.profile_path;
-    *out_remedy = "the folder that was named for profiles has to hold base.yaml";
-    if (folder == NULL && (folder = accel_env_get("ACCEL_PROFILE_PATH", NULL)) != NULL)
-        *out_remedy = "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it";
-    if (folder == NULL) {
-        *out_remedy = "install the profiles, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
-        return accel_paths_profiles(out_folder, error);
-    }
-    *out_folder = strdup(folder);
-    return *out_folder ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the folder of profiles");
-}
-
-int32_t accel_context_profile_folder(const struct accel_context *context, char **out_folder, struct accel_error *error)
-{
-    const char *remedy;
-    return find_folder(context, out_folder, &remedy, error);
+    return keep_reason(context, listed, reason, error);
 }
 
 static int32_t take_failure(struct accel_context *context, struct accel_listed *listed, const struct accel_error *why,
@@ -97,40 +78,7 @@ static int32_t take_failure(struct accel_context *context, struct accel_listed *
                     accel_error_name(why->code), why->text);
     snprintf(reason, sizeof(reason), "not ranked, and no plan can be made: %s%s%s%s", why->text,
              why->remedy[0] != '\0' ? " (" : "", why->remedy, why->remedy[0] != '\0' ? ")" : "");
-    listed->info.rank_reason = accel_arena_strdup(&context->records, reason);
-    if (listed->info.rank_reason == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
-    return ACCEL_OK;
-}
-
-/* A machine without profiles works: settings have built-in values. */
-int32_t accel_rank_begin(struct accel_context *context, struct accel_error *error)
-{
-    struct accel_error *why = &context->profile_error, table = {0};
-    const char *remedy;
-    char *folder = NULL;
-    int32_t code;
-    accel_error_clear(why);
-    code = find_folder(context, &folder, &remedy, why);
-    if (code == ACCEL_OK)
-        code = accel_profile_create(folder, &context->profile, why);
-    if (code == ACCEL_E_NOT_FOUND)
-        accel_error_remedy(why, "%s", remedy);
-    if (code == ACCEL_OK)
-        code = accel_profile_add_sites(context->profile, context->options.site_path, why);
-    if (code == ACCEL_OK && accel_profile_warn(context->profile, &context->log, &table) != ACCEL_OK)
-        accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder, table.text);
-    if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
-        accel_log_write(&context->log, ACCEL_LOG_INFO, "device", "profile=\"%s\" text=\"%s\"",
-                        folder == NULL ? "" : folder, why->text);
-    free(folder);
-    return code == ACCEL_E_MEMORY ? accel_error_set(error, code, "%s", why->text) : ACCEL_OK;
-}
-
-void accel_rank_end(struct accel_context *context)
-{
-    accel_profile_free(context->profile);
-    context->profile = NULL;
+    return keep_reason(context, listed, reason, error);
 }
 
 int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error)

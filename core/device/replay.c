@@ -9,6 +9,8 @@
 #include "core/device/take.h"
 #include "core/snapshot/snapshot.h"
 
+#define NAME_BYTES 32u /* of a driver's name */
+
 static int32_t no_memory(const struct accel_context *context, struct accel_error *error)
 {
     return accel_error_set(error, ACCEL_E_MEMORY, "no memory to replay %.200s", context->options.host_path);
@@ -85,14 +87,13 @@ static int32_t make_owner(struct accel_context *context, const struct accel_snap
 static bool is_driver_name(const char *name)
 {
     size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-    return length > 0 && length <= 32 && name[length] == '\0';
+    return length > 0 && length <= NAME_BYTES && name[length] == '\0';
 }
 
 static int32_t add_device(struct accel_context *context, const struct accel_snapshot_device *device,
                           struct accel_error *error)
 {
     struct accel_facts facts = device->facts;
-    struct accel_limits limits = {0};
     struct accel_attached *owner;
     int32_t code;
     if (!is_driver_name(device->driver))
@@ -102,8 +103,6 @@ static int32_t add_device(struct accel_context *context, const struct accel_snap
     if (code != ACCEL_OK)
         return code;
     facts.size = sizeof(facts);
-    if (facts.limits == NULL)
-        facts.limits = &limits;
     return accel_registry_take(context, owner, &facts, error);
 }
 
