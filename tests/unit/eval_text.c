@@ -30,6 +30,7 @@ static int open_both(void **state)
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error error = {0};
 
+    *state = &both;
     both = (struct both){.context = make_context()};
     for (int i = 0; i < 2; i++) {
         char path[PATH_BYTES];
@@ -42,7 +43,6 @@ static int open_both(void **state)
     OK(accel_tokenizer_encode(tokenizer, text, strlen(text), 0, &both.ids, &error));
     accel_tokenizer_free(tokenizer);
     assert_true(both.ids.count >= TOKENS);
-    *state = &both;
     return 0;
 }
 

@@ -88,7 +88,10 @@ static void write_table(FILE *out, const struct eval_report *report)
 
 static void chart_perplexity(FILE *out, const struct eval_report *report)
 {
-    struct plot plot = {.title = "Perplexity over size", .x_name = "tensors, MiB", .y_name = "perplexity"};
+    struct plot plot = {.title = has_reference(report) ? "Perplexity over size; dashed: the reference"
+                                                       : "Perplexity over size",
+                        .x_name = "tensors, MiB",
+                        .y_name = "perplexity"};
     double reference = has_reference(report) ? report->reference.result->perplexity : 0;
 
     for (uint32_t i = 0; i < report->count; i++)
@@ -168,8 +171,9 @@ static void chart_quantiles(FILE *out, const struct eval_report *report)
 /* From the worst tensor on; those that were copied have none. */
 static void chart_tensors(FILE *out, const struct eval_report *report)
 {
-    struct plot plot = {
-        .title = "Relative error of tensors, the largest first", .x_name = "tensor", .y_name = "relative error"};
+    struct plot plot = {.title = "Relative error of tensors, the largest first",
+                        .x_name = "tensors with a larger error",
+                        .y_name = "relative error"};
     const struct accel_eval_tensor *tensor;
     uint32_t taken = 0, at;
 
