@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting a written file in its place. Any thread. */
+/* What putting a written file in its place needs besides rename(). Any thread. */
 #ifndef ACCEL_SDK_MODEL_FORMAT_PLACE_H
 #define ACCEL_SDK_MODEL_FORMAT_PLACE_H
 

@@ -80,9 +80,10 @@ CPU_INLINE float minima(const struct run *run, const float *sum, size_t count)
     return total;
 }
 
-/* `values` weights of one row of W, taken apart in `runs`, with `rows` (a constant) rows of x. */
+/* `values` weights of one row of W, taken apart in `runs`, with `rows` (a constant) rows of x; adds to `sums`, which of
+ * each row of x are COLUMNS apart. */
 CPU_INLINE void pass(const struct kind kind, const struct run *runs, size_t values, const struct passing *x,
-                     const size_t rows, float *const *sums)
+                     const size_t rows, float *sums)
 {
     __m256 acc[PAIR];
     float offset[PAIR] = {0};
@@ -97,7 +98,7 @@ CPU_INLINE void pass(const struct kind kind, const struct run *runs, size_t valu
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
-        *sums[r] += sum8(acc[r]) + offset[r];
+        sums[r * COLUMNS] += sum8(acc[r]) + offset[r];
 }
 
 /* Takes apart `values` weights of row j from `at` on. */
@@ -112,9 +113,9 @@ CPU_INLINE void unpack_row(const struct kind kind, const struct cpu_matrix *w, s
     }
 }
 
-/* One row of W with rows i .. i + rows of x. */
+/* One row of W with rows i .. i + rows of x: one column of `sums`. */
 CPU_INLINE void one_row(const struct kind kind, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
-                        float (*sums)[COLUMNS])
+                        float *sums)
 {
     const size_t blocks = call->k / 32;
     for (size_t at = 0; at < call->k; at += RUNS * RUN_VALUES) {
@@ -126,9 +127,9 @@ CPU_INLINE void one_row(const struct kind kind, const struct cpu_matmul *call, s
             const struct passing x = {call->x8.q + (i + r) * call->k + at, call->x8.scale + first, call->x8.sum + first,
                                       call->k, blocks};
             if (rows - r >= PAIR)
-                pass(kind, runs, values, &x, PAIR, (float *[]){sums[r], sums[r + 1]});
+                pass(kind, runs, values, &x, PAIR, sums + r * COLUMNS);
             else
-                pass(kind, runs, values, &x, 1, (float *[]){sums[r]});
+                pass(kind, runs, values, &x, 1, sums + r * COLUMNS);
         }
     }
 }
@@ -138,13 +139,13 @@ CPU_INLINE void matmul8(const struct kind kind, const struct cpu_matmul *call, s
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         const size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += COLUMNS) {
-            float sums[X_ROWS][COLUMNS];
+            float sums[X_ROWS * COLUMNS];
             const size_t count = least(COLUMNS, end - j);
-            memset(sums, 0, rows * sizeof(sums[0]));
+            memset(sums, 0, rows * COLUMNS * sizeof(sums[0]));
             for (size_t c = 0; c < count; c++)
-                one_row(kind, call, i, rows, j + c, (float(*)[COLUMNS])(sums[0] + c));
+                one_row(kind, call, i, rows, j + c, sums + c);
             for (size_t r = 0; r < rows; r++)
-                finish_row(call, i + r, j, count, sums[r]);
+                finish_row(call, i + r, j, count, sums + r * COLUMNS);
         }
     }
 }
