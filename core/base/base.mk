@@ -4,7 +4,7 @@ libaccel_core_la_SOURCES += \
 	%D%/checked.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/env.c %D%/env.h \
-	%D%/error.c \
+	%D%/error.c %D%/error.h \
 	%D%/file.c %D%/file.h \
 	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <accel/error.h>
+#include "core/base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,6 +56,13 @@ void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCE
     va_start(values, format);
     format_line(error->remedy, sizeof(error->remedy), format, values);
     va_end(values);
+}
+
+int32_t accel_error_copy(struct accel_error *error, const struct accel_error *from)
+{
+    if (error && error->code == ACCEL_OK)
+        *error = *from;
+    return from->code;
 }
 
 void accel_error_clear(struct accel_error *error) ACCEL_NOEXCEPT

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/device/context.h"
 #include "core/profile/list.h"
 
@@ -71,12 +72,7 @@ int32_t accel_profile_check(const char *path, struct accel_error *error) ACCEL_N
     if (path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_profile_check needs a path");
     code = accel_profile_lint_path(NULL, path, NULL, NULL, &why, error);
-    if (code != ACCEL_OK || why.code == ACCEL_OK)
-        return code;
-    accel_error_set(error, why.code, "%s", why.text);
-    if (*why.remedy)
-        accel_error_remedy(error, "%s", why.remedy);
-    return why.code;
+    return code == ACCEL_OK ? accel_error_copy(error, &why) : code;
 }
 
 static int32_t lint(const struct accel_profile_list *list, const char *path, accel_profile_finding finding, void *data,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/base/strbuf.h"
@@ -101,11 +102,8 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
     int32_t code;
     if (profile == NULL) {
         const struct accel_error *why = &plan->context->profile_error;
-        code = accel_error_set(error, why->code ? why->code : ACCEL_E_NOT_FOUND, "%s",
-                               why->code ? why->text : "no profiles were found");
-        if (*why->remedy)
-            accel_error_remedy(error, "%s", why->remedy);
-        return code;
+        return why->code != ACCEL_OK ? accel_error_copy(error, why)
+                                     : accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
     }
     code = accel_plan_make_facts(plan, request, error);
     if (code != ACCEL_OK)

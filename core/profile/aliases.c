@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/profile/environment.h"
 #include "core/profile/members.h"
@@ -29,13 +30,11 @@ static int32_t refuse(const struct reading *r, const struct accel_yaml_node *nod
 
 static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node, const struct accel_key **out_key)
 {
-    const char *near;
     *out_key = accel_key_find(node->text);
     if (*out_key)
         return ACCEL_OK;
-    near = accel_key_suggest(node->text);
-    return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_CORRUPT, "setting \"%.80s\" is unknown%s%s%s",
-                             node->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return accel_members_refuse_word(r->aliases->path, node, accel_key_suggest(node->text), r->error,
+                                     "setting \"%.80s\" is unknown", node->text);
 }
 
 /* Adds what a value sets, after a check that the setting can have it. */
@@ -232,7 +231,7 @@ int32_t accel_aliases_read(struct accel_aliases *aliases, const char *root, stru
         code = accel_file_read(path, ACCEL_YAML_BYTES, &data, &bytes, &why);
         aliases->is_absent = code == ACCEL_E_NOT_FOUND;
         if (code != ACCEL_OK && !aliases->is_absent)
-            accel_error_set(error, code, "%s", why.text);
+            accel_error_copy(error, &why);
     }
     free(path);
     if (code == ACCEL_OK)

@@ -147,11 +147,9 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
         return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
                                  "a condition is FACT OPERATOR VALUE, as in \"device.kind == gpu\"");
     condition->fact = accel_known_fact_find(name);
-    if (condition->fact == NULL) {
-        const char *near = accel_known_fact_suggest(name);
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "fact \"%.60s\" is unknown%s%s%s", name,
-                                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    }
+    if (condition->fact == NULL)
+        return accel_members_refuse_word(r->path, r->node, accel_known_fact_suggest(name), r->error,
+                                         "fact \"%.80s\" is unknown", name);
     if (is_not_in(operation, &text)) {
         condition->comparison = ACCEL_COMPARE_NOT_IN;
         return read_value(r, condition, text);

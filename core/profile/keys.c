@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
-#define LONGEST_NAME 64u
 
 static const struct accel_key keys[] = {
 #define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, carried, help)                                     \
@@ -76,95 +75,22 @@ const struct accel_key *accel_key_find(const char *name)
     return NULL;
 }
 
+uint32_t accel_known_fact_count(void)
+{
+    return COUNT(facts);
+}
+
+const struct accel_known_fact *accel_known_fact_get(uint32_t index)
+{
+    return index < COUNT(facts) ? &facts[index] : NULL;
+}
+
 const struct accel_known_fact *accel_known_fact_find(const char *name)
 {
     for (uint32_t i = 0; i < COUNT(facts); i++)
         if (strcmp(facts[i].name, name) == 0)
             return &facts[i];
     return NULL;
-}
-
-static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
-{
-    uint32_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Letters to insert, drop or replace to make one of the other; a swap of neighbours counts two. Names are short. */
-static uint32_t edits(const char *a, const char *b)
-{
-    uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
-    for (uint32_t j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (uint32_t i = 1; i <= a_length; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= b_length; j++) {
-            uint32_t above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_length];
-}
-
-/* Keeps the nearer of `best` and `word`. */
-static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
-{
-    uint32_t found;
-    if (strlen(word) > LONGEST_NAME)
-        return best;
-    found = edits(name, word);
-    if (found >= *distance)
-        return best;
-    *distance = found;
-    return word;
-}
-
-/* The distance from which on two names have nothing to do with each other. */
-static uint32_t farthest(const char *name)
-{
-    size_t length = strlen(name);
-    return length > LONGEST_NAME ? 0 : (uint32_t)length / 3 + 2;
-}
-
-const char *accel_suggest(const char *name, const char *const *words, uint32_t count)
-{
-    uint32_t distance = farthest(name);
-    const char *best = NULL;
-    for (uint32_t i = 0; i < count && distance; i++)
-        best = nearer(name, words[i], best, &distance);
-    return best;
-}
-
-const char *accel_key_suggest(const char *name)
-{
-    uint32_t distance = farthest(name);
-    const char *best = NULL;
-    for (uint32_t i = 0; i < COUNT(keys) && distance; i++)
-        best = nearer(name, keys[i].name, best, &distance);
-    return best;
-}
-
-const char *accel_known_fact_suggest(const char *name)
-{
-    uint32_t distance = farthest(name);
-    const char *best = NULL;
-    for (uint32_t i = 0; i < COUNT(facts) && distance; i++)
-        best = nearer(name, facts[i].name, best, &distance);
-    return best;
-}
-
-const char *accel_key_meant(const char *name)
-{
-    /* A name without a dot is none of an option, and ends before a rest could begin. */
-    const char *dot = strchr(name, '.'), *best = NULL;
-    size_t prefix = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - prefix;
-    uint32_t distance = dot == NULL || rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
-    for (uint32_t i = 0; i < COUNT(keys) && distance; i++)
-        if (strncmp(keys[i].name, name, prefix) == 0)
-            best = nearer(name + prefix, keys[i].name + prefix, best, &distance);
-    return best ? best - prefix : NULL;
 }
 
 const char *accel_known_fact_words(const char *name)

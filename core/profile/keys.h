@@ -53,9 +53,14 @@ struct accel_key_value {
 };
 
 uint32_t accel_key_count(void);
+/** The row at `index`, or NULL past the end. */
 const struct accel_key *accel_key_get(uint32_t index);
 /** The row of a setting, or NULL. */
 const struct accel_key *accel_key_find(const char *name);
+
+uint32_t accel_known_fact_count(void);
+/** The row at `index`, or NULL past the end. */
+const struct accel_known_fact *accel_known_fact_get(uint32_t index);
 /** The row of a fact, or NULL. */
 const struct accel_known_fact *accel_known_fact_find(const char *name);
 
@@ -65,6 +70,13 @@ const char *accel_known_fact_suggest(const char *name);
 
 /** The nearest of `count` words, or NULL where none is near: at most one edit for every three letters. */
 const char *accel_suggest(const char *name, const char *const *words, uint32_t count);
+
+/** Bytes that accel_did_you_mean writes at most. */
+#define ACCEL_DID_YOU_MEAN 112u
+
+/** The end of a message about an unknown name: "; did you mean \"NEAR\"?", or nothing where `near` is NULL. Answers
+ *  `text`. */
+const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
 
 /**
  * Checks a value against its row. False with the reason in `why`. A word of the result is `text` itself.

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/profile/members.h"
@@ -98,8 +99,8 @@ static int32_t find_key(const struct loader *loader, const struct accel_yaml_nod
     near = accel_key_meant(node->text);
     if (near == NULL)
         near = accel_key_suggest(node->text);
-    return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "setting \"%.80s\" is unknown%s%s%s",
-                             node->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown",
+                                     node->text);
 }
 
 static int32_t add_statement(struct loader *loader, const struct accel_yaml_node *key,
@@ -187,13 +188,10 @@ static int32_t read_fact_value(struct loader *loader, const struct accel_yaml_no
 static int32_t find_fact(const struct loader *loader, const struct accel_yaml_node *key,
                          const struct accel_known_fact **out_fact)
 {
-    const char *near;
     *out_fact = accel_known_fact_find(key->text);
-    if (*out_fact == NULL) {
-        near = accel_known_fact_suggest(key->text);
-        return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT, "fact \"%.60s\" is unknown%s%s%s",
-                                 key->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    }
+    if (*out_fact == NULL)
+        return accel_members_refuse_word(loader->path, key, accel_known_fact_suggest(key->text), loader->error,
+                                         "fact \"%.80s\" is unknown", key->text);
     if (!may_state(loader, key->text))
         return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT,
                                  "fact %s is not for a file of %s to state", key->text,
@@ -480,10 +478,7 @@ int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct a
     if (file->path == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read profile %s", source->name);
     file->is_absent = why->code == ACCEL_E_NOT_FOUND;
-    accel_error_set(error, why->code, "%s", why->text);
-    if (*why->remedy)
-        accel_error_remedy(error, "%s", why->remedy);
-    return why->code;
+    return accel_error_copy(error, why);
 }
 
 void accel_profile_file_free(struct accel_profile_file *file)

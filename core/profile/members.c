@@ -20,14 +20,12 @@ static const char *kind_words(enum accel_yaml_kind kind)
 int32_t accel_members_refuse_word(const char *path, const struct accel_yaml_node *node, const char *nearest,
                                   struct accel_error *error, const char *format, ...)
 {
-    char text[WORD_TEXT_BYTES];
+    char text[WORD_TEXT_BYTES], hint[ACCEL_DID_YOU_MEAN];
     va_list values;
     va_start(values, format);
     vsnprintf(text, sizeof(text), format, values);
     va_end(values);
-    if (nearest == NULL)
-        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s", text);
-    return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s; did you mean \"%s\"?", text, nearest);
+    return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s%s", text, accel_did_you_mean(nearest, hint));
 }
 
 static int32_t take(const char *path, const struct accel_yaml_node *key, struct accel_member *members, uint32_t count,

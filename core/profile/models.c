@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/profile.h"
@@ -52,7 +53,7 @@ static int32_t read_all(const struct accel_profile_names *names, const char *roo
         if (code == ACCEL_OK)
             code = hand_out(&file, function, data);
         else if (code == ACCEL_E_MEMORY)
-            accel_error_set(error, code, "%s", why.text);
+            accel_error_copy(error, &why);
         else
             code = ACCEL_OK;
         accel_profile_file_free(&file);

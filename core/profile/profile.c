@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/strbuf.h"
 #include "core/profile/folder.h"
 #include "core/profile/internal.h"
@@ -80,12 +81,7 @@ void accel_profile_free(struct accel_profile *profile)
 
 int32_t accel_profile_entry_failure(const struct accel_profile_entry *entry, struct accel_error *error)
 {
-    if (entry->failure.code == ACCEL_OK)
-        return ACCEL_OK;
-    accel_error_set(error, entry->failure.code, "%s", entry->failure.text);
-    if (*entry->failure.remedy)
-        accel_error_remedy(error, "%s", entry->failure.remedy);
-    return entry->failure.code;
+    return accel_error_copy(error, &entry->failure);
 }
 
 static struct accel_profile_entry *look_up(const struct accel_profile_shelf *shelf, uint32_t layer, const char *name)
@@ -106,7 +102,7 @@ static int32_t read_entry(const struct accel_profile *profile, uint32_t layer, c
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profile %s", name);
     code = accel_profile_file_read(&entry->file, profile->folder, layer, name, &entry->failure);
     if (code == ACCEL_E_MEMORY || entry->file.name == NULL) {
-        accel_error_set(error, code, "%s", entry->failure.text);
+        accel_error_copy(error, &entry->failure);
         free_entry(entry);
         return code;
     }
@@ -209,8 +205,8 @@ int32_t accel_profile_aliases(const struct accel_profile *profile, const struct 
     pthread_mutex_lock(&shelf->lock);
     if (shelf->aliases == NULL)
         code = read_aliases(profile, error);
-    if (code == ACCEL_OK && shelf->aliases_failure.code != ACCEL_OK)
-        code = accel_error_set(error, shelf->aliases_failure.code, "%s", shelf->aliases_failure.text);
+    if (code == ACCEL_OK)
+        code = accel_error_copy(error, &shelf->aliases_failure);
     *out_aliases = shelf->aliases;
     pthread_mutex_unlock(&shelf->lock);
     return code;
@@ -250,6 +246,7 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
 {
     struct accel_profile_names known;
     struct accel_strbuf list;
+    char hint[ACCEL_DID_YOU_MEAN];
     const char *near;
     int32_t code;
     accel_strbuf_init(&list, 200);
@@ -258,9 +255,8 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
     for (uint32_t i = 0; i < known.count; i++)
         accel_strbuf_printf(&list, "%s%s", i ? ", " : "", known.names[i]);
     near = accel_suggest(name, (const char *const *)known.names, known.count);
-    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s%s%s", place,
-                           accel_profile_layer_name(layer), name, near ? "; did you mean \"" : "", near ? near : "",
-                           near ? "\"?" : "");
+    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s", place,
+                           accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
     accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);

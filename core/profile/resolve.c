@@ -229,6 +229,7 @@ static int32_t apply_environment(struct resolver *r)
 static int32_t find_given(struct resolver *r, const struct accel_profile_pair *pair, struct slot **out_slot)
 {
     const char *near = accel_key_meant(pair->key);
+    char hint[ACCEL_DID_YOU_MEAN];
     *out_slot = find_slot(r, pair->key);
     if (*out_slot)
         return ACCEL_OK;
@@ -238,8 +239,8 @@ static int32_t find_given(struct resolver *r, const struct accel_profile_pair *p
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
-    return accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s%s%s", pair->origin,
-                           pair->key, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s", pair->origin,
+                           pair->key, accel_did_you_mean(near, hint));
 }
 
 static int32_t apply_given(struct resolver *r, const struct accel_profile_pair *given, uint32_t count)
