@@ -8,6 +8,7 @@
 
 #include "core/base/env.h"
 #include "core/base/strbuf.h"
+#include "core/profile/language.h"
 
 /** What one collection carries along. */
 struct collector {
@@ -159,7 +160,7 @@ int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char
     code = take_aliases(&c, aliases);
     if (code == ACCEL_OK)
         code = take_settings(&c);
-    if (code == ACCEL_OK && driver && strlen(driver) < 64)
+    if (code == ACCEL_OK && driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
         code = take_options(&c, driver);
     *out_wishes = c.first;
     return code;

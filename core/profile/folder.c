@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,20 +30,25 @@ static char *name_of(const char *leaf)
     return name;
 }
 
-/* The first key of a table says what it is. A file without one is a profile in which it is missing. */
+void accel_profile_first_key(const char *text, char key[ACCEL_FIRST_KEY])
+{
+    *key = '\0';
+    for (const char *line = text; *line && !*key; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strncmp(line, "accel-", 6) == 0)
+            snprintf(key, ACCEL_FIRST_KEY, "%.*s", (int)strcspn(line, ": \r\n"), line);
+}
+
+/* A file that does not say what it is, or misspells that it is a profile, is a profile with that mistake. */
 static bool is_other_table(const char *folder, const char *leaf)
 {
+    static const char profile[] = "accel-profile";
     char *path = accel_file_join(folder, leaf), *data = NULL;
-    bool other = false;
+    char key[ACCEL_FIRST_KEY] = "";
     if (path && accel_file_read(path, ACCEL_YAML_BYTES, &data, NULL, NULL) == ACCEL_OK)
-        for (const char *line = data; *line; line += strcspn(line, "\n"), line += *line == '\n')
-            if (strncmp(line, "accel-", 6) == 0) {
-                other = strncmp(line, "accel-profile", 13) != 0;
-                break;
-            }
+        accel_profile_first_key(data, key);
     free(data);
     free(path);
-    return other;
+    return *key && strncmp(key, profile, sizeof(profile) - 1) != 0;
 }
 
 static int compare(const void *a, const void *b)

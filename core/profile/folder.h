@@ -22,6 +22,13 @@ struct accel_profile_names {
 int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,
                                  struct accel_error *error);
 
+/** Bytes of the text of a first key. */
+#define ACCEL_FIRST_KEY 61u
+
+/** What the text of a table says that it is: the key on the first line that begins with "accel-" ("accel-profile",
+ *  "accel-environment"), cut where it is longer than `key`; empty where no line does. */
+void accel_profile_first_key(const char *text, char key[ACCEL_FIRST_KEY]);
+
 void accel_profile_names_free(struct accel_profile_names *names);
 
 #endif

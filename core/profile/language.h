@@ -80,8 +80,11 @@ int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct a
 
 void accel_profile_file_free(struct accel_profile_file *file);
 
-/** True for a name that a file may have: lower case letters, digits, '.', '-' and '_', at most 63 bytes; it does not
- *  begin with '.'. */
+/** Most bytes of the name of a profile. */
+#define ACCEL_PROFILE_NAME_MAX 63u
+
+/** True for a name that a file may have: lower case letters, digits, '.', '-' and '_', at most ACCEL_PROFILE_NAME_MAX
+ *  of them; it does not begin with '.'. */
 bool accel_profile_name_valid(const char *name);
 
 /** The folder of a layer below the root: "", "clients", "devices", "models". */

@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/profile/environment.h"
+#include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/list.h"
 
@@ -149,7 +150,7 @@ static void check_statements(const struct lint *lint)
 
 /* ---- one file ---- */
 
-/* The folder of a path, and its name without ".yaml"; NULL without memory. */
+/* The folder of a path, and its name without ".yaml", both freed by the caller. False without memory. */
 static bool split(const char *path, char **out_folder, char **out_name)
 {
     const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
@@ -172,17 +173,6 @@ static uint32_t layer_of(char *folder, const char *name)
             return layer;
         }
     return strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : ACCEL_PROFILE_PLATFORM;
-}
-
-/* The first key that says what a file is: "accel-profile", "accel-environment", or NULL. */
-static const char *first_key(const char *text, size_t *out_length)
-{
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        if (strncmp(line, "accel-", 6) == 0) {
-            *out_length = strcspn(line, ": \r\n");
-            return line;
-        }
-    return NULL;
 }
 
 static int32_t check_table(const char *path, const char *data, size_t bytes, struct accel_error *out_why)
@@ -223,14 +213,13 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
 static int32_t check_any(struct lint *lint, const char *path, const char *data, size_t bytes,
                          struct accel_error *out_why)
 {
-    size_t length = 0;
-    const char *key = first_key(data, &length);
-    if (key && length == 17 && strncmp(key, "accel-environment", length) == 0)
+    char key[ACCEL_FIRST_KEY];
+    accel_profile_first_key(data, key);
+    if (strcmp(key, "accel-environment") == 0)
         return check_table(path, data, bytes, out_why);
-    if (key && (length != 13 || strncmp(key, "accel-profile", length) != 0))
+    if (*key && strcmp(key, "accel-profile") != 0)
         return accel_error_set(out_why, ACCEL_E_UNSUPPORTED,
-                               "%.300s: \"%.*s\" is neither a profile nor a table of variables", path,
-                               (int)(length < 60 ? length : 60), key);
+                               "%.300s: \"%s\" is neither a profile nor a table of variables", path, key);
     return check_profile(lint, path, data, bytes, out_why);
 }
 

@@ -6,6 +6,7 @@ libaccel_core_la_SOURCES += \
 	%D%/facts.def %D%/keys.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
+	%D%/loader.h %D%/statements.c \
 	%D%/layer.c %D%/lint.c %D%/list.c %D%/list.h \
 	%D%/members.c %D%/members.h \
 	%D%/models.c \

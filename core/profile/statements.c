@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The statements of a profile: defaults, facts, rules and locks, each checked against the tables of settings and facts.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/profile/loader.h"
+#include "core/profile/members.h"
+
+int32_t accel_loader_no_memory(const struct accel_loader *loader)
+{
+    return accel_error_set(loader->error, ACCEL_E_MEMORY, "no memory to read profile %s", loader->file->name);
+}
+
+int32_t accel_loader_refuse(const struct accel_loader *loader, const struct accel_yaml_node *node, const char *text)
+{
+    return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "%s", text);
+}
+
+static const char *place_of(const struct accel_loader *loader, const struct accel_yaml_node *node)
+{
+    return accel_members_place(loader->path, node, &loader->file->arena);
+}
+
+/* ---- settings ---- */
+
+static bool has_platform(const struct accel_loader *loader, const char *name, size_t length)
+{
+    char leaf[ACCEL_PROFILE_NAME_MAX + sizeof(".yaml")], *path;
+    bool found;
+    if (loader->layer == ACCEL_PROFILE_PLATFORM && strlen(loader->file->name) == length &&
+        strncmp(name, loader->file->name, length) == 0)
+        return true;
+    if (loader->root == NULL || length > ACCEL_PROFILE_NAME_MAX)
+        return false;
+    snprintf(leaf, sizeof(leaf), "%.*s.yaml", (int)length, name);
+    path = accel_file_join(loader->root, leaf);
+    found = path && access(path, F_OK) == 0;
+    free(path);
+    return found;
+}
+
+/* An option of a driver that has a file: "cpu.isa". It gets a row of its own. */
+static const struct accel_key *option_key(const struct accel_loader *loader, const char *name)
+{
+    size_t length = strcspn(name, ".");
+    struct accel_key *key;
+    if (length == 0 || name[length] == 0 || name[length + 1] == 0 || strchr(name, '/') || accel_key_meant(name) ||
+        !has_platform(loader, name, length))
+        return NULL;
+    key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
+    if (key)
+        *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
+    return key;
+}
+
+static int32_t find_key(const struct accel_loader *loader, const struct accel_yaml_node *node,
+                        const struct accel_key **out_key)
+{
+    const char *near;
+    *out_key = accel_key_find(node->text);
+    if (*out_key == NULL)
+        *out_key = option_key(loader, node->text);
+    if (*out_key)
+        return ACCEL_OK;
+    near = accel_key_meant(node->text);
+    if (near == NULL)
+        near = accel_key_suggest(node->text);
+    return accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown",
+                                     node->text);
+}
+
+static int32_t add_statement(struct accel_loader *loader, const struct accel_yaml_node *key,
+                             const struct accel_yaml_node *value, const struct accel_condition *conditions,
+                             const char *because)
+{
+    struct accel_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
+    char why[200];
+    int32_t code;
+    if (statement == NULL || (statement->place = place_of(loader, key)) == NULL)
+        return accel_loader_no_memory(loader);
+    code = find_key(loader, key, &statement->key);
+    if (code != ACCEL_OK)
+        return code;
+    if (value->kind != ACCEL_YAML_TEXT)
+        return accel_loader_refuse(loader, value, "a value is plain text");
+    if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why)))
+        return accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_CORRUPT, "%s: %s", key->text, why);
+    statement->conditions = conditions;
+    statement->because = because;
+    if (loader->file->last)
+        loader->file->last->next = statement;
+    else
+        loader->file->first = statement;
+    loader->file->last = statement;
+    return ACCEL_OK;
+}
+
+static int32_t take_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
+                            struct accel_member *members, uint32_t count)
+{
+    return accel_members_take(loader->path, mapping, members, count, loader->error);
+}
+
+/* ---- the sections ---- */
+
+/* "key: value", or "key: {value: ..., because: ...}". */
+int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yaml_node *key)
+{
+    struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
+                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+    int32_t code;
+    if (key->value->kind == ACCEL_YAML_TEXT)
+        return add_statement(loader, key, key->value, NULL, "");
+    code = take_members(loader, key->value, members, 2);
+    return code == ACCEL_OK ? add_statement(loader, key, members[0].value, NULL, members[1].value->text) : code;
+}
+
+/* What a file may state: those of devices about devices, those of models about models and their components. */
+static bool may_state(const struct accel_loader *loader, const char *fact)
+{
+    static const char *const others[] = {"device.", "driver.", "host.", "client.", "request.", "platform"};
+    if (loader->layer == ACCEL_PROFILE_DEVICE)
+        return strncmp(fact, "device.", 7) == 0 && strcmp(fact, "device.profile") != 0;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strncmp(fact, others[i], strlen(others[i])) == 0)
+            return false;
+    return true;
+}
+
+/* The value in the form in which facts are given: numbers with a unit in the base unit, without it. */
+static int32_t read_fact_value(struct accel_loader *loader, const struct accel_yaml_node *node,
+                               const struct accel_known_fact *fact, const char **out_value)
+{
+    const char *words = accel_known_fact_words(fact->name), *unit = "";
+    int64_t number;
+    char text[24];
+    *out_value = node->text;
+    if (*node->text == 0)
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "fact %s is empty", fact->name);
+    if (words && !accel_word_is_among(words, node->text))
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT,
+                                 "fact %s: \"%.60s\" is none of: %s", fact->name, node->text, words);
+    if (*fact->unit == 0)
+        return ACCEL_OK;
+    if (!accel_number_parse(node->text, &number, &unit) || strcmp(unit, fact->unit) != 0)
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT,
+                                 "fact %s: \"%.60s\" is not a whole number with its unit, %s", fact->name, node->text,
+                                 strcmp(fact->unit, "bytes") == 0 ? "GiB or GB" : fact->unit);
+    snprintf(text, sizeof(text), "%" PRId64, number);
+    *out_value = accel_arena_strdup(&loader->file->arena, text);
+    return *out_value ? ACCEL_OK : accel_loader_no_memory(loader);
+}
+
+static int32_t find_fact(const struct accel_loader *loader, const struct accel_yaml_node *key,
+                         const struct accel_known_fact **out_fact)
+{
+    *out_fact = accel_known_fact_find(key->text);
+    if (*out_fact == NULL)
+        return accel_members_refuse_word(loader->path, key, accel_known_fact_suggest(key->text), loader->error,
+                                         "fact \"%.80s\" is unknown", key->text);
+    if (!may_state(loader, key->text))
+        return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT,
+                                 "fact %s is not for a file of %s to state", key->text,
+                                 accel_profile_layer_folder(loader->layer));
+    return ACCEL_OK;
+}
+
+/* "fact: value", or "fact: {value: ..., because: ...}". */
+int32_t accel_loader_fact(struct accel_loader *loader, const struct accel_yaml_node *key)
+{
+    struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
+                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+    struct accel_fact_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
+    const struct accel_yaml_node *value = key->value;
+    int32_t code = statement ? find_fact(loader, key, &statement->fact) : accel_loader_no_memory(loader);
+    if (code == ACCEL_OK && value->kind != ACCEL_YAML_TEXT) {
+        code = take_members(loader, value, members, 2);
+        value = members[0].value;
+    }
+    if (code == ACCEL_OK)
+        code = read_fact_value(loader, value, statement->fact, &statement->value);
+    if (code != ACCEL_OK)
+        return code;
+    statement->because = members[1].value ? members[1].value->text : "";
+    statement->place = place_of(loader, key);
+    if (statement->place == NULL)
+        return accel_loader_no_memory(loader);
+    if (loader->file->last_fact)
+        loader->file->last_fact->next = statement;
+    else
+        loader->file->facts = statement;
+    loader->file->last_fact = statement;
+    return ACCEL_OK;
+}
+
+int32_t accel_loader_rule(struct accel_loader *loader, const struct accel_yaml_node *rule)
+{
+    struct accel_member members[] = {{"when", false, ACCEL_YAML_TEXT, true, NULL},
+                                     {"set", true, ACCEL_YAML_MAPPING, false, NULL},
+                                     {"because", true, ACCEL_YAML_TEXT, false, NULL}};
+    const struct accel_condition *conditions = NULL;
+    int32_t code = take_members(loader, rule, members, 3);
+    if (code == ACCEL_OK && members[0].value)
+        code = accel_condition_read(loader->path, members[0].value, &loader->file->arena, &conditions, loader->error);
+    if (code != ACCEL_OK)
+        return code;
+    for (const struct accel_yaml_node *key = members[1].value->first; key && code == ACCEL_OK; key = key->next)
+        code = add_statement(loader, key, key->value, conditions, members[2].value->text);
+    return code;
+}
+
+int32_t accel_loader_lock(struct accel_loader *loader, const struct accel_yaml_node *node)
+{
+    struct accel_lock *lock;
+    const struct accel_key *key;
+    int32_t code;
+    if (node->kind != ACCEL_YAML_TEXT)
+        return accel_loader_refuse(loader, node, "\"lock\" is a list of settings");
+    code = find_key(loader, node, &key);
+    if (code != ACCEL_OK)
+        return code;
+    lock = accel_arena_array(&loader->file->arena, 1, sizeof(*lock));
+    if (lock == NULL || (lock->place = place_of(loader, node)) == NULL)
+        return accel_loader_no_memory(loader);
+    lock->key = node->text;
+    lock->next = loader->file->locks;
+    loader->file->locks = lock;
+    return ACCEL_OK;
+}
