@@ -21,6 +21,7 @@
 #include "core/base/json.h"
 #include "core/base/open.h"
 #include "core/device/context.h"
+#include "core/plan/plan.h"
 
 /** How often the lock is tried, a millisecond apart: a writer that was stopped must not stop others for good. */
 #define TRIES 2000u

@@ -22,7 +22,4 @@ bool accel_history_keeps(const struct accel_context *context);
 /** The file, or NULL with an error. The caller frees it. */
 int32_t accel_history_file(char **out_path, struct accel_error *error);
 
-/** The name of a class in the file: that of accel_plan_memory. NULL past the end. */
-const char *accel_plan_class_name(uint32_t memory_class);
-
 #endif

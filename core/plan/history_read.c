@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/device/context.h"
 #include "core/plan/history.h"
+#include "core/plan/plan.h"
 #include "core/profile/yaml.h"
 
 struct accel_history {
@@ -178,29 +177,17 @@ static int32_t read_lines(struct accel_history *history, const struct filter *fi
     return code;
 }
 
-/* A history that others may write could say anything of the past. */
-static const char *distrusted(const char *path)
-{
-    struct stat facts;
-    if (stat(path, &facts) == 0 && (facts.st_uid != geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0))
-        return "others may write it";
-    return NULL;
-}
-
 static int32_t read_file(struct accel_history *history, const struct filter *filter, struct accel_error *error)
 {
     struct accel_error why = {0};
     char *data = NULL, *path = NULL;
-    const char *distrust;
     size_t bytes = 0;
     int32_t code = accel_history_file(&path, &why);
     if (path)
         history->path = accel_arena_strdup(&history->arena, path);
-    distrust = path ? distrusted(path) : NULL;
-    if (code == ACCEL_OK && distrust)
-        code = accel_error_set(&why, ACCEL_E_DENIED, "%s: %s", path, distrust);
+    /* A history that others may write could say anything of the past. */
     if (code == ACCEL_OK)
-        code = accel_file_read(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
+        code = accel_file_read_trusted(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
     free(path);
     if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
         code = ACCEL_E_MEMORY;

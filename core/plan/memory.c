@@ -15,7 +15,6 @@
 #include "core/device/take.h"
 #include "core/graph/lifetime.h"
 #include "core/graph/types.h"
-#include "core/plan/history.h"
 #include "core/plan/sketch.h"
 
 /** What one addition carries along. */
@@ -332,51 +331,15 @@ static int32_t add_program(struct adder *a)
 {
     if (a->estimate.given[ACCEL_MEMORY_PROGRAM])
         return add_estimated(a, ACCEL_MEMORY_PROGRAM);
-    return add_row(a, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * 512,
+    return add_row(a, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * ACCEL_PLAN_NODE_BYTES,
                    accel_plan_text(a->plan,
-                                   "estimated: 512 bytes for each of %" PRIu32 " nodes; the driver gives no estimate",
-                                   a->plan->node_count));
-}
-
-/* What the sets of one graph take, and the list of bindings while the last one is made. */
-static uint64_t bookkeeping_of_sets(const struct accel_graph *graph, uint64_t sets)
-{
-    uint64_t bound = 0, weights = 0;
-    for (uint32_t v = 0; v < graph->value_count; v++) {
-        uint32_t role = graph->values[v]->role;
-        bound += role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT || role == ACCEL_ROLE_STATE;
-        weights += role == ACCEL_ROLE_WEIGHT;
-    }
-    return sets * (sizeof(struct accel_set) + (bound + 3) * sizeof(struct accel_object *) +
-                   (graph->symbol_count + 1u) * sizeof(struct accel_bound)) +
-           (bound + weights * (ACCEL_PLANES + 1u) + 1) * sizeof(struct accel_binding);
-}
-
-/* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
-static uint64_t bookkeeping(const struct adder *a, uint32_t weights)
-{
-    uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +
-                     sizeof(struct accel_state) + sizeof(struct accel_queue) + sizeof(struct accel_scratch);
-    uint64_t listed = 1;
-    bytes += (uint64_t)weights * ACCEL_PLANES * sizeof(struct accel_plane);
-    bytes += a->work->part_count * (sizeof(struct accel_state_part) + sizeof(uint64_t) + sizeof(void *));
-    for (uint32_t g = 0; g < a->work->graph_count; g++) {
-        const struct accel_graph *graph = a->work->graphs[g];
-        bytes += sizeof(void *) * 2 + graph->value_count * sizeof(uint32_t);
-        bytes += bookkeeping_of_sets(graph, a->work->sets > 1 ? a->work->sets : 1);
-        for (uint32_t v = 0; v < graph->value_count; v++) {
-            uint32_t role = graph->values[v]->role;
-            listed += role == ACCEL_ROLE_WEIGHT;
-            if (role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT)
-                bytes += sizeof(struct accel_buffer);
-        }
-    }
-    return bytes + listed * sizeof(struct accel_module_weight);
+                                   "estimated: %u bytes for each of %" PRIu32 " nodes; the driver gives no estimate",
+                                   ACCEL_PLAN_NODE_BYTES, a->plan->node_count));
 }
 
 static int32_t add_host(struct adder *a, uint32_t weights)
 {
-    uint64_t own = bookkeeping(a, weights), bytes;
+    uint64_t own = accel_plan_bookkeeping(a->work, weights), bytes;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
     if (!accel_add_u64(own, a->work->host_bytes, &bytes))
         return too_large(a);

@@ -133,6 +133,15 @@ int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, c
 /** Holds the answers against the fallback policies. */
 int32_t accel_plan_judge(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error);
 
+/** The name of a class of memory, in records of plans and in lines of the history; NULL past the end. */
+const char *accel_plan_class_name(uint32_t memory_class);
+
+/** Bytes of a node in a compiled program, where no driver says. */
+#define ACCEL_PLAN_NODE_BYTES 512u
+
+/** Bytes of lists and objects of accel/run.h for such work over `weights` weights. */
+uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t weights);
+
 /** Fills the rows of memory and the verdict. */
 int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
                               const struct accel_compile_options *options, uint8_t *const *wanted,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
+	%D%/bookkeeping.c \
 	%D%/budget.c \
 	%D%/create.c \
 	%D%/devices.c \
@@ -9,6 +10,7 @@ libaccel_core_la_SOURCES += \
 	%D%/history_read.c \
 	%D%/memory.c \
 	%D%/place.c \
+	%D%/placer.h \
 	%D%/plan.h \
 	%D%/records.c \
 	%D%/rules.c \
@@ -18,4 +20,5 @@ libaccel_core_la_SOURCES += \
 	%D%/sketch.c \
 	%D%/sketch.h \
 	%D%/speed.c \
+	%D%/spread.c \
 	%D%/types.c

@@ -10,8 +10,8 @@
 
 #include "core/plan/sketch.h"
 
-/* Of a graph that a driver has compiled: bytes of a node, and nodes of a layer. */
-enum { NODE_BYTES = 512, LAYER_NODES = 16, WEIGHT_BYTES = 512 };
+/* Nodes of a layer, and bytes of lists that the library keeps for each weight. */
+enum { LAYER_NODES = 16, WEIGHT_BYTES = 512 };
 
 const struct accel_sketch_component *accel_sketch_component_find(const struct accel_sketch *sketch, const char *name)
 {
@@ -330,11 +330,12 @@ static int32_t add_rest(struct accel_sketcher *s)
     int32_t code;
     for (uint32_t i = 0; i < s->sketch->component_count; i++)
         nodes += (uint64_t)s->sketch->components[i].layers * LAYER_NODES;
-    s->program = nodes * NODE_BYTES;
+    s->program = nodes * ACCEL_PLAN_NODE_BYTES;
     s->host = (uint64_t)s->sketch->weight_count * WEIGHT_BYTES;
     code = accel_plan_add_row(
         s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
-        accel_plan_text(s->plan, "estimated: %d bytes for each of %" PRIu64 " nodes", NODE_BYTES, nodes), s->error);
+        accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes", ACCEL_PLAN_NODE_BYTES, nodes),
+        s->error);
     if (code != ACCEL_OK)
         return code;
     return accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,

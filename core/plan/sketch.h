@@ -106,7 +106,7 @@ int32_t accel_sketch_attention(struct accel_sketcher *s);
 /** The device of the plan reads this type in its matrices; true where that is not known. */
 bool accel_plan_reads(const struct accel_plan *plan, uint32_t type);
 
-/* ---- devices.c ---- */
+/* ---- devices.c, spread.c ---- */
 
 /** Spreads layers over devices, makes the rows of layers, and judges whether it fits. */
 int32_t accel_sketch_place(struct accel_sketcher *s);

@@ -223,7 +223,7 @@ static void test_damage(void **state)
     assert_int_equal(chmod(b->path, 0666), 0);
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(accel_history_count(history), 0);
-    assert_non_null(strstr(accel_history_reason(history), "others may write it"));
+    assert_non_null(strstr(accel_history_reason(history), "others may write to it"));
     accel_history_free(history);
 }
 

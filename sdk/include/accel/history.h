@@ -6,8 +6,8 @@
  * $XDG_STATE_HOME/accel/history.jsonl, else ~/.local/state/accel/history.jsonl, readable by its owner alone.
  *
  * Many processes may add at the same time. The file is bounded: past ACCEL_HISTORY_BYTES the older half is dropped. A
- * damaged line is skipped and counted. A context with ACCEL_CONTEXT_NO_CACHE neither reads nor writes it, nor does one that
- * replays a recorded machine, nor a set-uid program.
+ * damaged line is skipped and counted. A context with ACCEL_CONTEXT_NO_CACHE neither reads nor writes it, nor does one
+ * that replays a recorded machine, nor a set-uid program.
  */
 #ifndef ACCEL_HISTORY_H
 #define ACCEL_HISTORY_H
@@ -63,7 +63,9 @@ ACCEL_API int32_t accel_history_add(struct accel_context *context, const struct 
 struct accel_history;
 
 /** Reads the newest `most` records, newest first, of `kind` whose device and model are these; NULL or 0: of any. A file
- *  that is not there or cannot be read gives none, and accel_history_reason says why. */
+ *  that is not there, cannot be read, or may be written by others than its owner gives none, and accel_history_reason
+ *  says why. ACCEL_E_INVALID: there is no such kind. Any thread; what it hands out belongs to the caller and may be
+ * read from any thread until it is freed. */
 ACCEL_API int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model,
                                      const char *device, uint32_t most, struct accel_history **out_history,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
@@ -71,7 +73,7 @@ ACCEL_API int32_t accel_history_find(const struct accel_context *context, uint32
 /** Frees it with its records. NULL is allowed. */
 ACCEL_API void accel_history_free(struct accel_history *history) ACCEL_NOEXCEPT;
 
-/** Number of records. */
+/** Number of records. NULL has none, here and below. */
 ACCEL_API uint32_t accel_history_count(const struct accel_history *history) ACCEL_NOEXCEPT;
 /** The record at `index`, newest first, or NULL past the end. */
 ACCEL_API const struct accel_history_record *accel_history_get(const struct accel_history *history,

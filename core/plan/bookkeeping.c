@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's memory that the library's own objects and lists take, by the sizes of their structs. */
+#include "config.h"
+
+#include <accel/builder.h>
+
+#include "core/device/object.h"
+#include "core/plan/plan.h"
+
+/* What the sets of one graph take, and the list of bindings while the last one is made. */
+static uint64_t bytes_of_sets(const struct accel_graph *graph, uint64_t sets)
+{
+    uint64_t bound = 0, weights = 0;
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        uint32_t role = graph->values[v]->role;
+        bound += role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT || role == ACCEL_ROLE_STATE;
+        weights += role == ACCEL_ROLE_WEIGHT;
+    }
+    return sets * (sizeof(struct accel_set) + (bound + 3) * sizeof(struct accel_object *) +
+                   (graph->symbol_count + 1u) * sizeof(struct accel_bound)) +
+           (bound + weights * (ACCEL_PLANES + 1u) + 1) * sizeof(struct accel_binding);
+}
+
+/* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
+uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t weights)
+{
+    uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +
+                     sizeof(struct accel_state) + sizeof(struct accel_queue) + sizeof(struct accel_scratch);
+    uint64_t listed = 1;
+    bytes += (uint64_t)weights * ACCEL_PLANES * sizeof(struct accel_plane);
+    bytes += work->part_count * (sizeof(struct accel_state_part) + sizeof(uint64_t) + sizeof(void *));
+    for (uint32_t g = 0; g < work->graph_count; g++) {
+        const struct accel_graph *graph = work->graphs[g];
+        bytes += sizeof(void *) * 2 + graph->value_count * sizeof(uint32_t);
+        bytes += bytes_of_sets(graph, work->sets > 1 ? work->sets : 1);
+        for (uint32_t v = 0; v < graph->value_count; v++) {
+            uint32_t role = graph->values[v]->role;
+            listed += role == ACCEL_ROLE_WEIGHT;
+            if (role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT)
+                bytes += sizeof(struct accel_buffer);
+        }
+    }
+    return bytes + listed * sizeof(struct accel_module_weight);
+}
