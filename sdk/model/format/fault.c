@@ -49,7 +49,7 @@ int32_t model_fault_errno(struct accel_error *error, const char *path, const cha
     const char *reason = strerror_r(native, buffer, sizeof(buffer));
     if (native == ENOENT || native == ENOTDIR)
         code = ACCEL_E_NOT_FOUND;
-    if (native == EACCES || native == EPERM)
+    if (native == EACCES || native == EPERM || native == EROFS)
         code = ACCEL_E_DENIED;
     if (native == ENOMEM)
         code = ACCEL_E_MEMORY;

@@ -3,11 +3,64 @@
 
 #include "sdk/model/format/place.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "sdk/model/format/fault.h"
+#include "sdk/model/format/pool.h"
 #include "sdk/model/format/text.h"
+
+/* Tries at a name that nobody has. */
+#define NAME_TRIES 1000u
+
+int32_t model_create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error)
+{
+    size_t bytes = strlen(path) + 48;
+    char *name = malloc(bytes);
+    int native = EEXIST;
+    *out_fd = -1;
+    *out_name = name;
+    if (name == NULL)
+        return model_no_memory(error, path, bytes);
+    for (unsigned i = 0; i < NAME_TRIES && *out_fd < 0 && native == EEXIST; i++) {
+        snprintf(name, bytes, "%s.%ld.%u.tmp", path, (long)getpid(), i);
+        *out_fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+        native = errno;
+    }
+    return *out_fd >= 0 ? ACCEL_OK : model_fault_errno(error, name, "cannot create", native);
+}
+
+int32_t model_write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    const unsigned char *at = bytes;
+    while (count > 0) {
+        ssize_t done = write(fd, at, count < (1u << 30) ? (size_t)count : (size_t)1 << 30);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return model_fault_errno(error, path, "cannot write", errno);
+        at += done;
+        count -= (uint64_t)done;
+    }
+    return ACCEL_OK;
+}
+
+int32_t model_replace(int fd, const char *name, const char *path, int32_t code, struct accel_error *error)
+{
+    if (close(fd) != 0 && code == ACCEL_OK)
+        code = model_fault_errno(error, name, "cannot write", errno);
+    if (code == ACCEL_OK && rename(name, path) != 0)
+        code = model_fault_errno(error, path, "cannot replace", errno);
+    if (code == ACCEL_OK)
+        model_sync_folder(path);
+    else
+        unlink(name);
+    return code;
+}
 
 void model_sync_folder(const char *path)
 {

@@ -3,6 +3,21 @@
 #ifndef ACCEL_SDK_MODEL_FORMAT_PLACE_H
 #define ACCEL_SDK_MODEL_FORMAT_PLACE_H
 
+#include <accel/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A new file beside `path`, with the permissions that the umask leaves. Its name is the caller's to free, also where
+ * this fails; *out_fd is then -1. */
+int32_t model_create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error);
+
+/* Writes all bytes; `path` is for messages. */
+int32_t model_write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error);
+
+/* Ends what model_create_beside began: closes the file, and where `code` is ACCEL_OK puts it in the place of `path`,
+ * else removes it. Answers `code`, or what went wrong here. */
+int32_t model_replace(int fd, const char *name, const char *path, int32_t code, struct accel_error *error);
+
 /* The folder of `path` reaches the disk: a new name is safe only then. A file system that cannot do so is no failure.
  */
 void model_sync_folder(const char *path);

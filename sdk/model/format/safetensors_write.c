@@ -4,7 +4,6 @@
 #include <accel/model/safetensors.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,6 @@
 #include "sdk/model/format/place.h"
 #include "sdk/model/format/text.h"
 
-/* Tries at a name for the temporary file that nobody has. */
-#define NAME_TRIES 1000u
 #define HEADER_ALIGNMENT ((uint64_t)8)
 
 /* An entry with what was computed about it. */
@@ -112,47 +109,14 @@ static char *make_header(const struct placed *list, uint64_t count, const char *
     return padded;
 }
 
-static int32_t write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error)
-{
-    const unsigned char *at = bytes;
-    while (count > 0) {
-        ssize_t done = write(fd, at, count < (1u << 30) ? (size_t)count : (size_t)1 << 30);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return model_fault_errno(error, path, "cannot write", errno);
-        at += done;
-        count -= (uint64_t)done;
-    }
-    return ACCEL_OK;
-}
-
-/* A new file beside `path`, with the permissions that the umask leaves; the caller frees *out_name. */
-static int32_t create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error)
-{
-    size_t bytes = strlen(path) + 48;
-    char *name = malloc(bytes);
-    int native = EEXIST;
-    *out_fd = -1;
-    *out_name = name;
-    if (name == NULL)
-        return model_no_memory(error, path, bytes);
-    for (unsigned i = 0; i < NAME_TRIES && *out_fd < 0 && native == EEXIST; i++) {
-        snprintf(name, bytes, "%s.%ld.%u.tmp", path, (long)getpid(), i);
-        *out_fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-        native = errno;
-    }
-    return *out_fd >= 0 ? ACCEL_OK : model_fault_errno(error, name, "cannot create", native);
-}
-
 static int32_t write_content(int fd, const char *path, const char *header, uint64_t length, const struct placed *list,
                              uint64_t count, struct accel_error *error)
 {
-    int32_t code = write_all(fd, path, &length, sizeof(length), error);
+    int32_t code = model_write_all(fd, path, &length, sizeof(length), error);
     if (code == ACCEL_OK)
-        code = write_all(fd, path, header, length, error);
+        code = model_write_all(fd, path, header, length, error);
     for (uint64_t i = 0; i < count && code == ACCEL_OK; i++)
-        code = write_all(fd, path, list[i].entry->data, list[i].bytes, error);
+        code = model_write_all(fd, path, list[i].entry->data, list[i].bytes, error);
     if (code == ACCEL_OK && fsync(fd) != 0)
         code = model_fault_errno(error, path, "cannot write to the disk", errno);
     return code;
@@ -163,18 +127,9 @@ static int32_t write_file(const char *path, const char *header, uint64_t length,
 {
     char *name = NULL;
     int fd = -1;
-    int32_t code = create_beside(path, &name, &fd, error);
-    if (code == ACCEL_OK) {
-        code = write_content(fd, name, header, length, list, count, error);
-        if (close(fd) != 0 && code == ACCEL_OK)
-            code = model_fault_errno(error, name, "cannot write", errno);
-        if (code == ACCEL_OK && rename(name, path) != 0)
-            code = model_fault_errno(error, path, "cannot replace", errno);
-        if (code == ACCEL_OK)
-            model_sync_folder(path);
-        else
-            unlink(name);
-    }
+    int32_t code = model_create_beside(path, &name, &fd, error);
+    if (code == ACCEL_OK)
+        code = model_replace(fd, name, path, write_content(fd, name, header, length, list, count, error), error);
     free(name);
     return code;
 }

@@ -10,7 +10,6 @@
 /* What is planned, shared by a plan and the variants of it that fit, advice and the search for a context make. */
 struct plan_subject {
     atomic_uint owners;
-    uint32_t zero;
     struct accel_model_description *description;
     struct accel_model *model; /* NULL where the file's family does not run, or there is no file */
     struct accel_error reason; /* why there is none */
@@ -44,8 +43,7 @@ struct plan_range {
     const char *unit; /* behind the number: "tok", "B" or empty */
     uint64_t low;
     uint64_t high;
-    uint32_t smallest;
-    uint32_t zero;
+    uint32_t smallest; /* 1: the smallest value that fits is wanted */
 };
 
 /* The value that lies `at` steps from the end of the range that takes least memory, with its unit. */

@@ -3,11 +3,15 @@
  * Plans again what a record says. The settings that come out differently are then given as the record has them, so that
  * edited profiles and variables of the environment cannot change a run; what still differs is refused by its name.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "sdk/model/format/fault.h"
 #include "sdk/model/plan/identity.h"
 #include "sdk/model/plan/json.h"
 
@@ -21,10 +25,8 @@ struct record {
     json_t *root;
     struct accel_given *given; /* those of the request, then those that came out differently */
     uint32_t given_count;
-    uint32_t zero;
     char **texts; /* of settings that had to be written with their units */
     uint32_t text_count;
-    uint32_t zero2;
 };
 
 static const char *member(const json_t *object, const char *key)
@@ -34,7 +36,7 @@ static const char *member(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-static const json_t *part(const struct record *record, const char *key)
+static json_t *part(const struct record *record, const char *key)
 {
     return json_object_get(record->root, key);
 }
@@ -66,16 +68,17 @@ static int32_t malformed(const struct record *record, const char *what, struct a
 
 static int32_t check_members(const struct record *record, struct accel_error *error)
 {
+    json_t *settings = part(record, "settings");
     const char *key;
     json_t *setting;
     size_t i;
 
     if (strcmp(member(record->root, "schema"), PLAN_SCHEMA) != 0)
         return malformed(record, "its schema is not " PLAN_SCHEMA, error);
-    if (member(part(record, "model"), "path")[0] == '\0' || !json_is_object(part(record, "settings")) ||
+    if (member(part(record, "model"), "path")[0] == '\0' || !json_is_object(settings) ||
         !json_is_array(part(record, "nodes")))
         return malformed(record, "the request, settings or nodes are missing", error);
-    json_object_foreach((json_t *)(uintptr_t)part(record, "settings"), key, setting)
+    json_object_foreach(settings, key, setting)
     {
         if (!json_is_string(json_object_get(setting, "value")) || !json_is_string(json_object_get(setting, "unit")))
             return malformed(record, "a setting has no value or no unit", error);
@@ -88,23 +91,32 @@ static int32_t check_members(const struct record *record, struct accel_error *er
     return ACCEL_OK;
 }
 
+/* What is looked at is what is read, and a pipe holds nobody up. */
+static int32_t load(struct record *record, struct accel_error *error)
+{
+    int fd = open(record->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    json_error_t where = {0};
+    struct stat status;
+
+    if (fd < 0)
+        return model_fault_errno(error, record->path, "cannot open", errno);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MOST) {
+        close(fd);
+        return malformed(record, "it is no regular file of at most 64 MiB", error);
+    }
+    record->root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where);
+    close(fd);
+    return record->root != NULL ? ACCEL_OK
+                                : accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line,
+                                                  where.column, where.text);
+}
+
 static int32_t read_record(struct record *record, struct accel_error *error)
 {
-    json_error_t where;
-    struct stat status;
-    int32_t code;
+    int32_t code = load(record, error);
 
-    if (stat(record->path, &status) != 0)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be read", record->path);
-    if (!S_ISREG(status.st_mode) || status.st_size > BYTES_MOST)
-        return malformed(record, "it is no regular file of at most 64 MiB", error);
-    record->root = json_load_file(record->path, JSON_REJECT_DUPLICATES, &where);
-    if (record->root == NULL && where.line < 0)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be read", record->path);
-    if (record->root == NULL)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line, where.column,
-                               where.text);
-    code = check_members(record, error);
+    if (code == ACCEL_OK)
+        code = check_members(record, error);
     if (code == ACCEL_OK && !json_is_true(json_object_get(part(record, "verdict"), "exact"))) {
         code =
             accel_error_set(error, ACCEL_E_REFUSED, "%s: is a plan by formula, which no run can follow", record->path);
@@ -127,16 +139,16 @@ static void free_record(struct record *record)
 /* Settings of the request as they were given then. */
 static int32_t take_given(struct record *record, struct accel_error *error)
 {
-    const json_t *given = json_object_get(part(record, "request"), "given");
+    json_t *given = json_object_get(part(record, "request"), "given");
     size_t settings = json_object_size(part(record, "settings"));
-    const json_t *row;
+    json_t *row;
     size_t i;
 
     record->given = calloc(json_array_size(given) + settings + 1, sizeof *record->given);
     record->texts = calloc(settings + 1, sizeof *record->texts);
     if (record->given == NULL || record->texts == NULL)
         return no_memory(error);
-    json_array_foreach((json_t *)(uintptr_t)given, i, row) record->given[record->given_count++] =
+    json_array_foreach(given, i, row) record->given[record->given_count++] =
         (struct accel_given){member(row, "key"), member(row, "value"), member(row, "origin")};
     return ACCEL_OK;
 }
@@ -168,11 +180,12 @@ static int32_t give(struct record *record, const char *key, const json_t *settin
 
 static int32_t give_differing(struct record *record, const struct accel_plan *plan, struct accel_error *error)
 {
+    json_t *settings = part(record, "settings");
     int32_t code = ACCEL_OK;
     const char *key;
     json_t *setting;
 
-    json_object_foreach((json_t *)(uintptr_t)part(record, "settings"), key, setting)
+    json_object_foreach(settings, key, setting)
     {
         if (code == ACCEL_OK && !is_same(accel_plan_setting_find(plan, key), setting))
             code = give(record, key, setting, error);

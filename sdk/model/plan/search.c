@@ -12,7 +12,6 @@ struct point {
     uint64_t needed;
     uint64_t budget;
     uint32_t fits;
-    uint32_t zero;
 };
 
 static int32_t plan_point(const struct accel_model_plan *plan, const struct plan_range *range, uint64_t at,
@@ -29,7 +28,7 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct plan
     if (code != ACCEL_OK)
         return code;
     fit = model_plan_verdict(tried);
-    *out_point = (struct point){at, fit.needed, fit.budget, fit.fits, 0};
+    *out_point = (struct point){at, fit.needed, fit.budget, fit.fits};
     accel_model_plan_free(tried);
     return ACCEL_OK;
 }
@@ -96,7 +95,7 @@ int32_t model_plan_search(const struct accel_model_plan *plan, const struct plan
 int32_t accel_model_plan_max_context(const struct accel_model_plan *plan, uint64_t *out_tokens,
                                      struct accel_error *error)
 {
-    struct plan_range range = {"context", "tok", 1, model_plan_longest(plan), 0, 0};
+    struct plan_range range = {"context", "tok", 1, model_plan_longest(plan), 0};
     uint64_t at;
     uint32_t fits;
     int32_t code;

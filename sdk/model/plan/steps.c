@@ -14,12 +14,18 @@
 
 enum { SETTINGS_MOST = 16, VALUE = 48 };
 
+/* The texts that are made for one step; all others are the tables'. */
+struct step_texts {
+    char *settings;
+    char *cost;
+    char *text;
+};
+
 struct accel_model_plan_steps {
-    struct accel_tables *tables; /* whose texts the steps show */
+    struct accel_tables *tables;
     struct accel_model_plan_step *steps;
-    char **texts; /* two for each step: settings, text */
+    struct step_texts *texts; /* one for each step */
     uint32_t count;
-    uint32_t zero;
 };
 
 /* One step that is being tried. */
@@ -27,7 +33,6 @@ struct trial {
     const struct accel_advice *advice;
     struct accel_given given[SETTINGS_MOST];
     uint32_t given_count;
-    uint32_t zero;
     char value[VALUE]; /* of the setting that is searched */
     struct accel_model_plan *plan;
     struct accel_error error;
@@ -62,12 +67,12 @@ static int32_t find_value(const struct accel_model_plan *plan, struct trial *tri
 {
     const struct accel_advice *advice = trial->advice;
     uint64_t now = value_now(plan, advice->search), bound = strtoull(advice->bound, NULL, 10), at = 0;
-    struct plan_range range = {advice->search, unit_of(plan, advice->search), bound, now, 0, 0};
+    struct plan_range range = {advice->search, unit_of(plan, advice->search), bound, now, 0};
     uint32_t fits = 0;
     int32_t code;
 
     if (advice->search_wanted == ACCEL_ADVICE_SMALLEST)
-        range = (struct plan_range){advice->search, range.unit, now, bound, 1, 0};
+        range = (struct plan_range){advice->search, range.unit, now, bound, 1};
     if (range.low >= range.high)
         return ACCEL_OK;
     code = model_plan_search(plan, &range, &at, &fits, &trial->error);
@@ -78,8 +83,9 @@ static int32_t find_value(const struct accel_model_plan *plan, struct trial *tri
     return ACCEL_OK;
 }
 
-/* Plans with the settings of the advice. trial->plan stays NULL where it names none or they cannot be had. */
-static int32_t try_advice(const struct accel_model_plan *plan, const struct accel_advice *advice, struct trial *trial)
+/* Plans with the settings of the advice. trial->plan stays NULL where it names none or they cannot be had; then
+ * trial->error says why. */
+static void try_advice(const struct accel_model_plan *plan, const struct accel_advice *advice, struct trial *trial)
 {
     int32_t code = ACCEL_OK;
 
@@ -89,8 +95,7 @@ static int32_t try_advice(const struct accel_model_plan *plan, const struct acce
     if (advice->search_wanted != ACCEL_ADVICE_FIXED)
         code = find_value(plan, trial);
     if (code == ACCEL_OK && trial->given_count != 0)
-        code = model_plan_vary(plan, trial->given, trial->given_count, &trial->plan, &trial->error);
-    return code;
+        model_plan_vary(plan, trial->given, trial->given_count, &trial->plan, &trial->error);
 }
 
 /* 1 where every setting of the trial has that value already. */
@@ -166,31 +171,27 @@ static uint32_t judge(const struct accel_model_plan *plan, const struct trial *t
 }
 
 static int32_t add_step(struct accel_model_plan_steps *list, const struct accel_model_plan *plan,
-                        const struct trial *trial, uint32_t must_save, struct accel_error *error)
+                        const struct trial *trial, uint32_t state, const char *why, struct accel_error *error)
 {
     struct accel_plan_fit before = model_plan_verdict(plan);
     struct accel_plan_fit after = trial->plan == NULL ? before : model_plan_verdict(trial->plan);
-    char **texts = &list->texts[3 * (size_t)list->count];
-    const char *why;
-    uint32_t state = judge(plan, trial, must_save, &why);
+    struct step_texts *texts = &list->texts[list->count];
 
-    texts[0] = settings_text(trial);
-    texts[1] = strdup(why);
-    texts[2] = cost_text(trial->advice);
+    *texts = (struct step_texts){settings_text(trial), cost_text(trial->advice), strdup(why)};
     list->steps[list->count++] = (struct accel_model_plan_step){.size = sizeof list->steps[0],
                                                                 .state = state,
                                                                 .name = trial->advice->id,
                                                                 .words = trial->advice->text,
-                                                                .settings = texts[0],
-                                                                .cost = texts[2],
+                                                                .settings = texts->settings,
+                                                                .cost = texts->cost,
                                                                 .needs = trial->advice->needs,
                                                                 .because = trial->advice->because,
                                                                 .place = trial->advice->place,
-                                                                .text = texts[1],
+                                                                .text = texts->text,
                                                                 .before = before.needed,
                                                                 .after = after.needed,
                                                                 .short_by = after.short_by};
-    return texts[0] == NULL || texts[1] == NULL || texts[2] == NULL ? no_memory(error) : ACCEL_OK;
+    return texts->settings == NULL || texts->cost == NULL || texts->text == NULL ? no_memory(error) : ACCEL_OK;
 }
 
 /* Names the topics there are. */
@@ -221,7 +222,7 @@ static int32_t make_list(const struct accel_model_plan *plan, const char *topic,
     if (code == ACCEL_OK && most == 0)
         code = refuse_topic(list->tables, topic, error);
     list->steps = calloc((size_t)most + 1, sizeof *list->steps);
-    list->texts = calloc((size_t)most * 3 + 1, sizeof *list->texts);
+    list->texts = calloc((size_t)most + 1, sizeof *list->texts);
     if (code == ACCEL_OK && (list->steps == NULL || list->texts == NULL))
         code = no_memory(error);
     if (code == ACCEL_OK)
@@ -233,8 +234,11 @@ static int32_t make_list(const struct accel_model_plan *plan, const char *topic,
 
 static void clear_list(struct accel_model_plan_steps *list)
 {
-    for (uint32_t i = 0; list->texts != NULL && i < 3 * list->count; i++)
-        free(list->texts[i]);
+    for (uint32_t i = 0; i < list->count; i++) {
+        free(list->texts[i].settings);
+        free(list->texts[i].cost);
+        free(list->texts[i].text);
+    }
     list->count = 0;
 }
 
@@ -290,11 +294,14 @@ int32_t accel_model_plan_advise(const struct accel_model_plan *plan, const char 
     for (uint32_t i = 0; code == ACCEL_OK && i < accel_advice_count(list->tables, topic); i++) {
         const struct accel_advice *advice = accel_advice_get(list->tables, topic, i);
         struct trial trial;
+        const char *why;
+        uint32_t state;
 
         if (!applies(list, advice, plan))
             continue;
         try_advice(plan, advice, &trial);
-        code = add_step(list, plan, &trial, must_save, error);
+        state = judge(plan, &trial, must_save, &why);
+        code = add_step(list, plan, &trial, state, why, error);
         accel_model_plan_free(trial.plan);
     }
     if (code == ACCEL_OK)
@@ -312,12 +319,16 @@ static int32_t take_step(struct accel_model_plan_steps *list, const struct accel
                          struct accel_model_plan **plan, struct accel_error *error)
 {
     struct trial trial;
+    const char *why;
+    uint32_t state;
     int32_t code;
 
     try_advice(*plan, advice, &trial);
-    code = add_step(list, *plan, &trial, 1, error);
-    if (code == ACCEL_OK && trial.plan != NULL && list->steps[list->count - 1].state == ACCEL_PLAN_STEP_OFFERED) {
-        list->steps[list->count - 1].state = ACCEL_PLAN_STEP_APPLIED;
+    state = judge(*plan, &trial, 1, &why);
+    if (state == ACCEL_PLAN_STEP_OFFERED && trial.plan != NULL)
+        state = ACCEL_PLAN_STEP_APPLIED;
+    code = add_step(list, *plan, &trial, state, why, error);
+    if (code == ACCEL_OK && state == ACCEL_PLAN_STEP_APPLIED) {
         accel_model_plan_free(*plan);
         *plan = trial.plan;
     } else {
@@ -331,13 +342,8 @@ static int32_t pass_over(struct accel_model_plan_steps *list, const struct accel
                          const struct accel_model_plan *plan, struct accel_error *error)
 {
     struct trial trial = {.advice = advice};
-    int32_t code = add_step(list, plan, &trial, 1, error);
 
-    free(list->texts[3 * (size_t)(list->count - 1) + 1]);
-    list->texts[3 * (size_t)(list->count - 1) + 1] = strdup("the others suffice without it");
-    list->steps[list->count - 1].text = list->texts[3 * (size_t)(list->count - 1) + 1];
-    list->steps[list->count - 1].state = ACCEL_PLAN_STEP_SAME;
-    return code == ACCEL_OK && list->steps[list->count - 1].text == NULL ? no_memory(error) : code;
+    return add_step(list, plan, &trial, ACCEL_PLAN_STEP_SAME, "the others suffice without it", error);
 }
 
 /* Step by step until it fits, without those in `left_out`; *out_taken gets those that were applied. */
@@ -404,11 +410,13 @@ int32_t accel_model_plan_fit(const struct accel_model_plan *plan, struct accel_m
     code = make_list(plan, "oom", &list, error);
     if (code == ACCEL_OK)
         code = walk(list, plan, 0, &fitted, &taken, error);
-    if (code == ACCEL_OK && model_plan_verdict(fitted).fits)
-        code = prune(list, plan, taken, &left_out, error);
-    if (code == ACCEL_OK && taken != 0) {
+    if (code == ACCEL_OK && taken != 0 && model_plan_verdict(fitted).fits) {
         accel_model_plan_free(fitted);
-        code = walk(list, plan, left_out, &fitted, &taken, error);
+        fitted = NULL;
+        code = prune(list, plan, taken, &left_out, error);
+        /* The trials of pruning have overwritten the list. */
+        if (code == ACCEL_OK)
+            code = walk(list, plan, left_out, &fitted, &taken, error);
     }
     if (code == ACCEL_OK) {
         *out_fitted = fitted;
