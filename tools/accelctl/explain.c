@@ -9,8 +9,8 @@
 
 #include "tools/accelctl/print_plan.h"
 
-/* Column where words begin. */
-enum { HEAD = 11 };
+/* Column where the places of losers begin, and the reasons below them. */
+enum { LOSER = HEAD + 11 };
 
 static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
 {
@@ -84,7 +84,7 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
 
         printf("  over     %-10s %s\n", value_text(loser->value, loser->unit, value), loser->place);
         if (loser->because[0] != '\0')
-            print_wrapped((uint32_t)printf("%*s", HEAD + 11, ""), HEAD + 11, loser->because);
+            print_wrapped((uint32_t)printf("%*s", LOSER, ""), LOSER, loser->because);
     }
     return EXIT_DONE;
 }

@@ -57,7 +57,7 @@ static int say_plan_error(const struct common *common, const char *path, const s
 
 static int make(const struct common *common, const struct wish *wish, struct opened *opened)
 {
-    struct accel_given given[GIVEN_MOST + 8];
+    struct accel_given given[GIVEN_MOST + MORE_MOST];
     struct accel_model_plan_options options = {.size = sizeof options,
                                                .flags = wish->flags,
                                                .path = wish->path,
@@ -72,7 +72,7 @@ static int make(const struct common *common, const struct wish *wish, struct ope
 
     if (code >= 0)
         return code;
-    for (uint32_t i = 0; i < wish->more_count && i < 8; i++)
+    for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)
         given[options.given_count++] = wish->more[i];
     if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
         return say_plan_error(common, wish->path, &error);

@@ -7,13 +7,16 @@
 
 #include <accel/model/plan.h>
 
+/* Settings that a verb may add to those of the command line. */
+enum { MORE_MOST = 8 };
+
 /* What to open beside the options that verbs share. */
 struct wish {
     const char *path; /* a model, or the record of a plan where `runs` is 1 */
     const char *platform;
     const char *mode;
     uint64_t length;
-    const struct accel_given *more; /* settings behind those of the command line */
+    const struct accel_given *more; /* settings behind those of the command line, at most MORE_MOST */
     uint32_t more_count;
     uint32_t flags; /* ACCEL_SESSION_... */
     uint32_t outputs;

@@ -3,14 +3,15 @@
 #include "config.h"
 
 #include "tools/accelctl/print_more.h"
+#include "tools/accelctl/print_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns where the words of the head, and the reasons of rows, begin. */
-enum { HEAD = 11, REASON = 54 };
+/* Columns where the origins of facts, and the reasons of rows, begin. */
+enum { ORIGIN = 42, REASON = 54 };
 
 /* ---- the model ---- */
 
@@ -51,11 +52,11 @@ void print_model(const struct opened *opened)
     const char *weight_bytes = fact_of(model, "model.weight_bytes");
     const char *types =
         opened->model == NULL ? fact_of(model, "model.weights") : accel_model_facts_of(opened->model)->types;
+    const char *path = accel_model_description_path(model);
+    uint32_t described = name != NULL && strcmp(name, path) != 0;
     char line[500] = "", text[32];
 
-    printf("model      %s%s%s\n", accel_model_description_path(model),
-           name == NULL || strcmp(name, accel_model_description_path(model)) == 0 ? "" : ", described as ",
-           name == NULL || strcmp(name, accel_model_description_path(model)) == 0 ? "" : name);
+    printf("model      %s%s%s\n", path, described ? ", described as " : "", described ? name : "");
     add_fact(line, sizeof line, model, "model.layers", "%.12s layers");
     add_fact(line, sizeof line, model, "model.hidden", "hidden %.12s");
     add_fact(line, sizeof line, model, "model.ffn", "ffn %.12s");
@@ -94,7 +95,7 @@ void print_facts(const struct accel_plan *plan, uint32_t all)
         char copy[400];
 
         if (all || is_main(fact->key))
-            print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), 42,
+            print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), ORIGIN,
                           short_places(fact->origin, copy, sizeof copy));
     }
 }

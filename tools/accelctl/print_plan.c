@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns where the words of the head, the places of settings and the origins of memory begin; most reasons of a plan.
- */
-enum { HEAD = 11, REASON = 23, PLACE = 38, DETAIL = 36, REASONS = 256 };
+/* Columns where reasons, the places of settings and the origins of memory begin; most reasons of a plan. */
+enum { REASON = 23, PLACE = 38, DETAIL = 36, REASONS = 256 };
 
 static const char *answer_name(uint32_t answer)
 {
@@ -156,22 +155,31 @@ static void print_reason(const char *heading, const struct accel_error *error)
         print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error->remedy);
 }
 
+/* 1 where a row of layers before this one lies on the same device. */
+static uint32_t is_named_before(const struct accel_plan *plan, uint32_t index)
+{
+    const char *name = accel_plan_layer_get(plan, index)->device;
+
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(accel_plan_layer_get(plan, i)->device, name) == 0)
+            return 1;
+    return 0;
+}
+
 /* The names of all devices that hold layers, or of the one, or of the platform. */
 static const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes)
 {
     const struct accel_device_info *device = accel_plan_device(plan);
     uint32_t count = accel_plan_layer_count(plan);
-    size_t used;
 
-    snprintf(text, bytes, "%s", device == NULL ? accel_plan_platform(plan) : device->name);
-    if (count != 0)
-        snprintf(text, bytes, "%s", accel_plan_layer_get(plan, 0)->device);
-    for (uint32_t i = 1; i < count; i++) {
-        const char *name = accel_plan_layer_get(plan, i)->device;
+    text[0] = '\0';
+    if (count == 0)
+        snprintf(text, bytes, "%s", device == NULL ? accel_plan_platform(plan) : device->name);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t used = strlen(text);
 
-        used = strlen(text);
-        if (strstr(text, name) == NULL)
-            snprintf(text + used, bytes - used, ", %s", name);
+        if (!is_named_before(plan, i))
+            snprintf(text + used, bytes - used, "%s%s", used == 0 ? "" : ", ", accel_plan_layer_get(plan, i)->device);
     }
     return text;
 }

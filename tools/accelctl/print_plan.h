@@ -5,6 +5,9 @@
 
 #include "tools/accelctl/model.h"
 
+/* Column where the words behind the name of a line begin. */
+enum { HEAD = 11 };
+
 /* What is shown beside what always is. */
 struct shown {
     uint32_t nodes;  /* every node */

@@ -15,7 +15,6 @@ struct plan_options {
     struct shown shown;
     uint32_t most;
     uint32_t fit;
-    uint32_t zero;
     const char *advise;
     const char *platform;
     const char *mode;

@@ -22,7 +22,6 @@ struct run_options {
     uint32_t greedy;
     uint32_t quiet;
     uint32_t past_end;
-    uint32_t zero;
     uint64_t top_k;
     uint64_t seed;
     double temperature;
@@ -328,27 +327,36 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     return code;
 }
 
+/* Options that contradict each other. Answers what is wrong, or NULL. */
+static const char *contradiction(const struct run_options *chosen)
+{
+    if (chosen->prompt_file != NULL && chosen->prompt.text != NULL)
+        return "run: --prompt or --prompt-file, not both";
+    if (chosen->prompt.chat && chosen->prompt.text == NULL && chosen->prompt_file == NULL)
+        return "run: --chat wants a --prompt";
+    if (chosen->prompt.system != NULL && !chosen->prompt.chat)
+        return "run: --system is part of a --chat";
+    if (chosen->greedy &&
+        (chosen->temperature > 0 || chosen->top_k != UINT64_MAX || chosen->top_p >= 0 || chosen->min_p >= 0))
+        return "run: --greedy draws nothing: leave it out, or --temperature, --top-k, --top-p and --min-p";
+    return NULL;
+}
+
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct run_options chosen = {.temperature = -1, .top_k = UINT64_MAX, .top_p = -1, .min_p = -1, .penalty = 1.0};
     struct wish wish = {.outputs = 1, .runs = 1};
     struct opened opened = {0};
     struct accel_error error = {0};
+    const char *wrong;
     char *text = NULL;
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code >= 0)
         return code;
-    if (chosen.prompt_file != NULL && chosen.prompt.text != NULL)
-        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --prompt or --prompt-file, not both", NULL);
-    if (chosen.prompt.chat && chosen.prompt.text == NULL && chosen.prompt_file == NULL)
-        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --chat wants a --prompt", NULL);
-    if (chosen.prompt.system != NULL && !chosen.prompt.chat)
-        return say(chosen.common.json, EXIT_USAGE, "usage", "run: --system is part of a --chat", NULL);
-    if (chosen.greedy &&
-        (chosen.temperature > 0 || chosen.top_k != UINT64_MAX || chosen.top_p >= 0 || chosen.min_p >= 0))
-        return say(chosen.common.json, EXIT_USAGE, "usage",
-                   "run: --greedy draws nothing: leave it out, or --temperature, --top-k, --top-p and --min-p", NULL);
+    wrong = contradiction(&chosen);
+    if (wrong != NULL)
+        return say(chosen.common.json, EXIT_USAGE, "usage", wrong, NULL);
     if (chosen.prompt_file != NULL && read_prompt(chosen.prompt_file, &text, &error) != ACCEL_OK)
         return say_error(chosen.common.json, &error);
     if (text != NULL)

@@ -73,18 +73,20 @@ ACCEL_API const char *accel_plan_model(const struct accel_plan *plan) ACCEL_NOEX
 /** The settings that decide about memory and speed: "context 2048, batch 256, k f16, v f16, ...". */
 ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 
-/** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). */
+/** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). The caller
+ *  frees it (accel_device_free), before or after the plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors
+ * of accel_device_open. */
 ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* Where a value comes from. */
-#define ACCEL_ORIGIN_MEASURED 1u
-#define ACCEL_ORIGIN_ESTIMATED 2u
-#define ACCEL_ORIGIN_CLAIMED 3u
-#define ACCEL_ORIGIN_PROFILE 4u
-#define ACCEL_ORIGIN_FILE 5u
-#define ACCEL_ORIGIN_GIVEN 6u /**< the caller, the command line or the environment */
-#define ACCEL_ORIGIN_BUILTIN 7u
+#define ACCEL_ORIGIN_MEASURED 1u  /**< on this machine */
+#define ACCEL_ORIGIN_ESTIMATED 2u /**< by a formula that the origin's text shows */
+#define ACCEL_ORIGIN_CLAIMED 3u   /**< by a document or a driver */
+#define ACCEL_ORIGIN_PROFILE 4u   /**< a file of the profiles or of the site */
+#define ACCEL_ORIGIN_FILE 5u      /**< the model's file */
+#define ACCEL_ORIGIN_GIVEN 6u     /**< the caller, the command line or the environment */
+#define ACCEL_ORIGIN_BUILTIN 7u   /**< the default of the table of settings */
 
 /** A value that another one has overruled. Closed. */
 struct accel_plan_loser {
@@ -119,11 +121,13 @@ ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct 
                                                                    const char *key) ACCEL_NOEXCEPT;
 /** Writes down what a setting came to for this model, where the profiles leave that open or ask for more than the model
  *  has: the record shows `value`, `place` (the file and its field) and `because`, and the old value as a loser. What
- * the caller has given must not be settled otherwise: refuse that instead. accel_plan_setting_number still answers the
- *  profiles' number. */
+ *  the caller has given must not be settled otherwise: refuse that instead. accel_plan_setting_number still answers the
+ *  profiles' number. Strings are copied. ACCEL_E_NOT_FOUND: no setting is called so. */
 ACCEL_API int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
                                     const char *because, struct accel_error *error) ACCEL_NOEXCEPT;
-/** A setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. */
+/** A setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. cpu.threads is what the plan has
+ *  chosen, also where the setting says auto. ACCEL_E_NOT_FOUND: no setting is called so; ACCEL_E_INVALID: it is a word.
+ */
 ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
                                             struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -138,13 +142,15 @@ struct accel_plan_work {
     uint32_t sets;            /**< of each graph: 2 for the highest and for the lowest symbols, else 0 or 1 for one */
     uint64_t slots;           /**< of the state */
     uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
-    const char *host_formula; /**< where that number comes from */
+    const char *host_formula; /**< where that number comes from, or NULL */
     uint64_t file_bytes; /**< bytes of the pages of mapped files that weights lie on; 0: nothing is used in place */
 };
 
 /** Verifies the graphs, opens the device, asks for claims and estimates, and decides whether it fits. ACCEL_E_REFUSED:
- * a node does not run there; ACCEL_E_FALLBACK: it would be emulated and the policy denies that. The error names node
- * and reason, and the placement records are there. Not fitting is no failure. May be repeated with other work. */
+ *  a node does not run there; ACCEL_E_FALLBACK: it would be emulated and the policy denies that. The error names node
+ *  and reason, and the placement records are there. ACCEL_E_NOT_FOUND: the plan has no device. Not fitting is no
+ * failure. `work` is not kept. May be repeated with other work; records of memory and nodes that were handed out before
+ * are then out of date, and stay readable. */
 ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
                                    struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -261,9 +267,9 @@ struct accel_plan_memory {
     uint32_t size;
     uint32_t memory_class; /**< ACCEL_MEMORY_... */
     uint64_t bytes;        /**< what the plan counts with (the upper end) */
-    uint64_t lower;
-    const char *name;   /**< "weights" */
-    const char *origin; /**< "estimated: 2 planes x 22 layers x ..." */
+    uint64_t lower;        /**< the lower end */
+    const char *name;      /**< "weights" */
+    const char *origin;    /**< "estimated: 2 planes x 22 layers x ..." */
 };
 
 /** Number of classes of memory with bytes; 0 before accel_plan_sketch and accel_plan_place. */
@@ -279,26 +285,26 @@ struct accel_plan_fit {
     uint64_t needed;   /**< bytes in all */
     uint64_t budget;   /**< bytes that may be taken */
     uint64_t short_by; /**< needed - budget, or 0; where several devices are planned: of the one that lacks most */
-    const char *budget_origin;
+    const char *budget_origin; /**< who says so, or that nobody does: never NULL */
 };
 
-/** The verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_sketch and
- *  accel_plan_place. */
+/** The verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_sketch and accel_plan_place.
+ *  fits is 1 where nobody knows how much memory there is, and budget is then 0. */
 ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Where one node runs. Open. */
 struct accel_plan_node {
     uint32_t size;
-    uint32_t graph;
-    uint32_t node;
-    uint32_t answer; /**< ACCEL_CLAIM_... */
-    const char *name;
-    const char *op;
-    const char *device;
-    const char *kernel;
-    const char *reason;
-    double tolerance;
+    uint32_t graph;     /**< index in the work */
+    uint32_t node;      /**< index in its graph */
+    uint32_t answer;    /**< ACCEL_CLAIM_... */
+    const char *name;   /**< of the node; may be empty */
+    const char *op;     /**< "matmul" */
+    const char *device; /**< on which it runs */
+    const char *kernel; /**< as its driver calls it */
+    const char *reason; /**< why not natively, or empty */
+    double tolerance;   /**< largest error to expect, relative to the largest element of the output */
 };
 
 /** Number of nodes of all graphs that were placed. */

@@ -3,7 +3,8 @@
  * @file
  * A sketch of a model: its weights and the shapes of its components, without a graph and without data. It is what a
  * description of a model can say before any file is there, and enough to plan types, memory and placement
- * (accel_plan_sketch in accel/plan.h). Whoever makes one owns it and every string in it.
+ * (accel_plan_sketch in accel/plan.h). Whoever makes one owns it and every string in it; strings are never NULL.
+ * It is read from any thread, and only while the call lasts that takes it.
  */
 #ifndef ACCEL_SKETCH_H
 #define ACCEL_SKETCH_H
@@ -33,18 +34,18 @@ struct accel_sketch_weight {
 
 /** The shape of one component. Closed. Zero in a member: it has no such thing. */
 struct accel_sketch_component {
-    uint32_t size;   /**< sizeof(struct accel_sketch_component) */
-    uint32_t layers; /**< those that the weights count */
-    uint32_t hidden; /**< width of a token between layers */
-    uint32_t ffn;    /**< width inside a feed-forward network */
-    uint32_t heads;
-    uint32_t kv_heads;
+    uint32_t size;       /**< sizeof(struct accel_sketch_component) */
+    uint32_t layers;     /**< those that the weights count */
+    uint32_t hidden;     /**< width of a token between layers */
+    uint32_t ffn;        /**< width inside a feed-forward network */
+    uint32_t heads;      /**< of queries */
+    uint32_t kv_heads;   /**< of keys and values */
     uint32_t head_size;  /**< elements of a query or key head */
     uint32_t value_size; /**< elements of a value head */
     uint32_t cached;     /**< 1: keeps keys and values of all tokens */
     uint32_t tokens;     /**< positions that one input has: patches of an image, frames of a sound; 0: by context */
-    uint64_t vocabulary;
-    const char *name; /**< "language", ...: as weights call it */
+    uint64_t vocabulary; /**< tokens that it knows; 0: none */
+    const char *name;    /**< "language", ...: as weights call it */
 };
 
 /** A model. Open. */

@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Types of matrices that are told apart; no file has more. */
+enum { TYPES_MOST = 8 };
+
 /* Types of the matrices, the most frequent first, as text. */
 static void name_types(struct accel_model *model)
 {
     struct {
         const char *name;
         uint64_t count;
-    } seen[8] = {{0}};
+    } seen[TYPES_MOST] = {{0}};
     uint32_t types = 0;
     size_t used = 0;
 
@@ -25,7 +28,7 @@ static void name_types(struct accel_model *model)
             continue;
         while (t < types && strcmp(seen[t].name, tensor->type_name) != 0)
             t++;
-        if (t == types && types < 8)
+        if (t == types && types < TYPES_MOST)
             seen[types++].name = tensor->type_name;
         if (t < types)
             seen[t].count++;
