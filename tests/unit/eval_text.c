@@ -272,15 +272,16 @@ static void test_tensors(void **state)
 }
 
 /* One tensor of two values, as safetensors. */
-static struct accel_model_file *tiny(const char *name, const char *shape, float first, float second, char memory[256])
+static struct accel_model_file *tiny(const char *name, const char *type, const char *shape, float first, float second,
+                                     char memory[256])
 {
     struct accel_model_file *file = NULL;
     struct accel_error error = {0};
     float values[2] = {first, second};
     uint64_t length;
 
-    length = (uint64_t)snprintf(memory + 8, 240, "{\"%s\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":[0,8]}}",
-                                name, shape);
+    length = (uint64_t)snprintf(memory + 8, 240, "{\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[0,8]}}",
+                                name, type, shape);
     while (length % 8 != 0)
         memory[8 + length++] = ' ';
     memcpy(memory, &length, 8);
@@ -292,22 +293,25 @@ static struct accel_model_file *tiny(const char *name, const char *shape, float 
 static void test_hand_made(void **state)
 {
     static const struct {
-        const char *name, *shape;
+        const char *name, *type, *shape;
         float first, second;
         double error;
         uint32_t compared, extra;
     } cases[] = {
-        {"w", "[2]", 3, 4, 0, 1, 0},   {"w", "[2]", 3, 5, 0.2, 1, 0},      {"w", "[1,2]", 0, 0, 1, 1, 0},
-        {"w", "[2,1]", 3, 4, 0, 0, 0}, {"w", "[2]", 3, INFINITY, 0, 0, 0}, {"v", "[2]", 3, 4, 0, 0, 1},
+        {"w", "F32", "[2]", 3, 4, 0, 1, 0},        {"w", "F32", "[2]", 3, 5, 0.2, 1, 0},
+        {"w", "F32", "[1,2]", 0, 0, 1, 1, 0},      {"w", "F32", "[2,1]", 3, 4, 0, 0, 0},
+        {"w", "F32", "[2]", 3, INFINITY, 0, 0, 0}, {"v", "F32", "[2]", 3, 4, 0, 0, 1},
+        {"w", "I32", "[2]", 3, 4, 0, 0, 0},
     };
     char one[256], other[256];
-    struct accel_model_file *reference = tiny("w", "[2]", 3, 4, other);
+    struct accel_model_file *reference = tiny("w", "F32", "[2]", 3, 4, other);
     struct accel_eval_tensors *table = NULL;
     struct accel_error error = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct accel_model_file *file = tiny(cases[i].name, cases[i].shape, cases[i].first, cases[i].second, one);
+        struct accel_model_file *file =
+            tiny(cases[i].name, cases[i].type, cases[i].shape, cases[i].first, cases[i].second, one);
         const struct accel_eval_tensor *tensor;
 
         OK(accel_eval_tensors(file, reference, NULL, NULL, &table, &error));

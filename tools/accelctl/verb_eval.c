@@ -51,7 +51,9 @@ struct evaluation {
     struct eval_report report;
     struct eval_row *rows[EVAL_MOST + 1];
     uint32_t count;
-    struct accel_model_file *files[EVAL_MOST + 1];
+    struct accel_model *models[EVAL_MOST + 1];            /* NULL: of no family that runs */
+    struct accel_model_file *opened_files[EVAL_MOST + 1]; /* where there is no model */
+    const struct accel_model_file *files[EVAL_MOST + 1];
     struct opened opened[EVAL_MOST + 1];
     struct accel_session *sessions[EVAL_MOST + 1];
     struct accel_tokenizer *tokenizer; /* of the first model */
@@ -63,8 +65,9 @@ struct evaluation {
     struct accel_error error;
 };
 
-static int fail(const struct evaluation *evaluation)
+static int fail(struct evaluation *evaluation)
 {
+    working_end(&evaluation->working);
     if (evaluation->error.code == ACCEL_E_CANCELLED)
         return say(evaluation->chosen->common.json, EXIT_INTERRUPTED, "ACCEL_E_CANCELLED", evaluation->error.text,
                    NULL);
@@ -93,12 +96,19 @@ static void name_rows(struct evaluation *evaluation, int count, char **arguments
     }
 }
 
+/* A model knows more of its file than the file alone: packed checkpoints show the matrices that they hold. */
 static int open_files(struct evaluation *evaluation)
 {
-    for (uint32_t i = 0; i < evaluation->count; i++)
-        if (accel_model_file_open(evaluation->rows[i]->path, NULL, &evaluation->files[i], &evaluation->error) !=
+    for (uint32_t i = 0; i < evaluation->count; i++) {
+        if (accel_model_open(evaluation->rows[i]->path, NULL, &evaluation->models[i], NULL) == ACCEL_OK) {
+            evaluation->files[i] = accel_model_file_of(evaluation->models[i]);
+            continue;
+        }
+        if (accel_model_file_open(evaluation->rows[i]->path, NULL, &evaluation->opened_files[i], &evaluation->error) !=
             ACCEL_OK)
             return fail(evaluation);
+        evaluation->files[i] = evaluation->opened_files[i];
+    }
     return -1;
 }
 
@@ -137,13 +147,12 @@ static int settle_chunk(struct evaluation *evaluation)
 {
     evaluation->chunk = CHUNK_MOST;
     for (uint32_t i = 0; i < evaluation->count; i++) {
-        struct accel_model *model = NULL;
-
-        if (accel_model_open(evaluation->rows[i]->path, NULL, &model, &evaluation->error) != ACCEL_OK)
+        /* Once more, for the reason why it is none. */
+        if (evaluation->models[i] == NULL &&
+            accel_model_open(evaluation->rows[i]->path, NULL, &evaluation->models[i], &evaluation->error) != ACCEL_OK)
             return fail(evaluation);
-        if (accel_model_facts_of(model)->context < evaluation->chunk)
-            evaluation->chunk = accel_model_facts_of(model)->context;
-        accel_model_close(model);
+        if (accel_model_facts_of(evaluation->models[i])->context < evaluation->chunk)
+            evaluation->chunk = accel_model_facts_of(evaluation->models[i])->context;
     }
     if (evaluation->chosen->chunk != 0)
         evaluation->chunk = evaluation->chosen->chunk;
@@ -299,7 +308,8 @@ static void close_all(struct evaluation *evaluation)
     for (uint32_t i = evaluation->count; i-- > 0;) {
         close_model(&evaluation->opened[i]);
         accel_eval_tensors_free(evaluation->rows[i]->tensors);
-        accel_model_file_close(evaluation->files[i]);
+        accel_model_close(evaluation->models[i]);
+        accel_model_file_close(evaluation->opened_files[i]);
     }
 }
 

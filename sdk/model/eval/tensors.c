@@ -5,6 +5,7 @@
 #include <accel/model/eval.h>
 #include <accel/quant/format.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,41 +87,78 @@ static int32_t make_room(struct work *work, uint64_t values, uint64_t bytes)
     return ACCEL_OK;
 }
 
-/* Decodes `rows` rows from row `at`. */
-static int32_t decode(struct work *work, uint32_t which, const struct accel_model_tensor *tensor, uint64_t at,
-                      uint64_t rows, size_t row_bytes)
+/** How the rows of a tensor lie: those of each plane behind each other, and the planes one after the other. */
+struct layout {
+    uint32_t planes;
+    uint64_t rows;
+    size_t row_bytes[ACCEL_FORMAT_PLANES];
+    size_t all; /* of a row in all planes */
+};
+
+/* False after a reason has been given. */
+static bool layout_of(struct row *row, const struct accel_model_tensor *tensor, struct layout *out_layout)
 {
-    const struct accel_model_file *file = which ? work->reference : work->file;
-    const unsigned char *data = accel_model_file_data(file, tensor);
     size_t width = (size_t)width_of(tensor);
+    struct accel_format format;
+    bool known = accel_format_describe(tensor->type, &format) == ACCEL_OK;
+    const void *zeros[ACCEL_FORMAT_PLANES];
+    const uint64_t zero = 0;
+    float value;
+
+    /* Integers carry no real values: one zero is enough to find out. */
+    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
+        zeros[p] = &zero;
+    known = known && accel_format_decode(tensor->type, zeros, format.kind == ACCEL_FORMAT_SCALAR, &value) == ACCEL_OK;
+    *out_layout = (struct layout){.planes = known ? format.planes : 0, .rows = elements_of(tensor) / width};
+    for (uint32_t p = 0; p < out_layout->planes; p++) {
+        known = known && accel_format_row_bytes(tensor->type, p, width, &out_layout->row_bytes[p]) == ACCEL_OK;
+        out_layout->all += out_layout->row_bytes[p];
+    }
+    if (!known || tensor->bytes / out_layout->all != out_layout->rows || tensor->bytes % out_layout->all != 0)
+        snprintf(row->reason, sizeof row->reason, "%.40s is not decoded here", tensor->type_name);
+    return row->reason[0] == '\0';
+}
+
+/* Reads `rows` rows of each plane, or finds them where they are mapped. */
+static int32_t find_planes(struct work *work, const struct accel_model_file *file,
+                           const struct accel_model_tensor *tensor, const struct layout *layout, uint64_t at,
+                           uint64_t rows, const unsigned char *planes[ACCEL_FORMAT_PLANES])
+{
+    const unsigned char *data = accel_model_file_data(file, tensor);
+    unsigned char *to = work->bytes;
+    uint64_t begin = 0;
     int32_t code = ACCEL_OK;
 
-    if (data != NULL)
-        data += at * row_bytes;
-    else
-        code = accel_model_file_read(file, tensor, at * row_bytes, rows * row_bytes, work->bytes, work->error);
-    if (data == NULL)
-        data = work->bytes;
-    for (uint64_t row = 0; row < rows && code == ACCEL_OK; row++) {
-        const void *planes[ACCEL_FORMAT_PLANES] = {data + row * row_bytes};
+    for (uint32_t p = 0; p < layout->planes && code == ACCEL_OK; p++) {
+        uint64_t offset = begin + at * layout->row_bytes[p], bytes = rows * layout->row_bytes[p];
 
-        code = accel_format_decode(tensor->type, planes, width, work->values[which] + row * width);
+        planes[p] = data != NULL ? data + offset : to;
+        if (data == NULL)
+            code = accel_model_file_read(file, tensor, offset, bytes, to, work->error);
+        to += data == NULL ? bytes : 0;
+        begin += layout->rows * layout->row_bytes[p];
+    }
+    return code;
+}
+
+/* Decodes `rows` rows from row `at`. */
+static int32_t decode(struct work *work, uint32_t which, const struct accel_model_tensor *tensor,
+                      const struct layout *layout, uint64_t at, uint64_t rows)
+{
+    const struct accel_model_file *file = which ? work->reference : work->file;
+    const unsigned char *planes[ACCEL_FORMAT_PLANES] = {NULL};
+    size_t width = (size_t)width_of(tensor);
+    int32_t code = find_planes(work, file, tensor, layout, at, rows, planes);
+
+    for (uint64_t row = 0; row < rows && code == ACCEL_OK; row++) {
+        const void *here[ACCEL_FORMAT_PLANES] = {NULL};
+
+        for (uint32_t p = 0; p < layout->planes; p++)
+            here[p] = planes[p] + row * layout->row_bytes[p];
+        code = accel_format_decode(tensor->type, here, width, work->values[which] + row * width);
     }
     return code == ACCEL_OK ? ACCEL_OK
                             : accel_error_set(work->error, code, "tensor %.100s cannot be decoded", tensor->name);
-}
-
-/* Bytes of a row, or 0 after a reason has been given. */
-static size_t row_bytes_of(struct row *row, const struct accel_model_tensor *tensor)
-{
-    struct accel_format format;
-    size_t bytes = 0;
-
-    if (accel_format_describe(tensor->type, &format) != ACCEL_OK || format.planes != 1 ||
-        accel_format_row_bytes(tensor->type, 0, (size_t)width_of(tensor), &bytes) != ACCEL_OK ||
-        (width_of(tensor) > 0 && tensor->bytes != elements_of(tensor) / width_of(tensor) * bytes))
-        snprintf(row->reason, sizeof row->reason, "%.40s is not decoded here", tensor->type_name);
-    return row->reason[0] == '\0' ? bytes : 0;
 }
 
 static int32_t advance(struct work *work, uint64_t elements)
@@ -143,19 +181,19 @@ static void measure(const struct work *work, uint64_t count, double *difference,
     }
 }
 
-static int32_t compare_values(struct work *work, struct row *row, size_t here_bytes, size_t there_bytes)
+static int32_t compare_values(struct work *work, struct row *row, const struct layout *here, const struct layout *there)
 {
     uint64_t width = width_of(row->here), rows = row->tensor.elements / width;
     uint64_t run = width >= RUN_VALUES ? 1 : RUN_VALUES / width;
     double difference = 0, power = 0;
-    int32_t code = make_room(work, run * width, run * (here_bytes > there_bytes ? here_bytes : there_bytes));
+    int32_t code = make_room(work, run * width, run * (here->all > there->all ? here->all : there->all));
 
     for (uint64_t at = 0; at < rows && code == ACCEL_OK; at += run) {
         uint64_t count = rows - at < run ? rows - at : run;
 
-        code = decode(work, 0, row->here, at, count, here_bytes);
+        code = decode(work, 0, row->here, here, at, count);
         if (code == ACCEL_OK)
-            code = decode(work, 1, row->there, at, count, there_bytes);
+            code = decode(work, 1, row->there, there, at, count);
         if (code == ACCEL_OK)
             measure(work, count * width, &difference, &power, &row->tensor.largest);
         if (code == ACCEL_OK)
@@ -177,18 +215,16 @@ static int32_t compare_values(struct work *work, struct row *row, size_t here_by
 
 static int32_t compare_row(struct work *work, struct row *row)
 {
-    size_t here, there;
+    struct layout here, there;
 
     if (row->tensor.elements == 0 || elements_of(row->there) != row->tensor.elements ||
         width_of(row->here) != width_of(row->there)) {
         snprintf(row->reason, sizeof row->reason, "the shapes differ, or hold nothing");
         return advance(work, row->tensor.elements);
     }
-    here = row_bytes_of(row, row->here);
-    there = here == 0 ? 0 : row_bytes_of(row, row->there);
-    if (there == 0)
+    if (!layout_of(row, row->here, &here) || !layout_of(row, row->there, &there))
         return advance(work, row->tensor.elements);
-    return compare_values(work, row, here, there);
+    return compare_values(work, row, &here, &there);
 }
 
 /* ---- the table ---- */
