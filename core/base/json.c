@@ -167,6 +167,18 @@ void accel_json_u64(struct accel_json *json, uint64_t value)
         accel_strbuf_printf(json->out, "%" PRIu64, value);
 }
 
+/* A locale may have put another decimal point, of several bytes in some; nothing else in %g depends on it. */
+static void write_number(struct accel_strbuf *out, const char *number)
+{
+    static const char portable[] = "0123456789+-e";
+    size_t length = strspn(number, portable);
+    accel_strbuf_append(out, number, length);
+    if (number[length] == '\0')
+        return;
+    accel_strbuf_char(out, '.');
+    accel_strbuf_text(out, strpbrk(number + length, portable));
+}
+
 void accel_json_double(struct accel_json *json, double value)
 {
     char number[40];
@@ -182,11 +194,7 @@ void accel_json_double(struct accel_json *json, double value)
         if (strtod(number, NULL) == value)
             break;
     }
-    /* A locale may have put another decimal point; nothing else in %g depends on it. */
-    for (char *p = number; *p; p++)
-        if (!strchr("0123456789+-e", *p))
-            *p = '.';
-    accel_strbuf_text(json->out, number);
+    write_number(json->out, number);
 }
 
 void accel_json_bool(struct accel_json *json, bool value)

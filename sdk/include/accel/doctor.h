@@ -9,7 +9,7 @@
  * the evidence that was recorded, so that the rows are those of the recorded machine. No library of a vendor is opened.
  *
  * Rows belong to the doctor and stay valid until it is freed. Strings are UTF-8 and never NULL. Structs are open: the
- * library fills them. A doctor may be read from any thread.
+ * library fills them. Doctors may be made at the same time, and one may be read from any thread.
  */
 #ifndef ACCEL_DOCTOR_H
 #define ACCEL_DOCTOR_H
@@ -45,10 +45,11 @@ struct accel_doctor_row {
 struct accel_doctor;
 
 /** Gathers and evaluates. The context has discovered, and lives longer than the doctor: it cannot be freed before. A
- *  doctor.yaml that cannot be used is a bad row and no failure. */
+ *  doctor.yaml that cannot be used is a bad row and no failure. The caller frees *out_doctor, which is NULL where this
+ *  fails. ACCEL_E_INVALID: a pointer is missing, or the context has not discovered; ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor **out_doctor,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
-/** Frees it. NULL is allowed. */
+/** Frees it; nobody else uses it or its rows. NULL is allowed. */
 ACCEL_API void accel_doctor_free(struct accel_doctor *doctor) ACCEL_NOEXCEPT;
 /** Number of rows, area by area. */
 ACCEL_API uint32_t accel_doctor_count(const struct accel_doctor *doctor) ACCEL_NOEXCEPT;
@@ -72,8 +73,10 @@ struct accel_bandwidth {
 };
 
 /** Measures, which takes about a second and memory of several times the last cache; `out_bandwidth->size` is set by the
- *  caller. The context has discovered. ACCEL_E_UNSUPPORTED: the context replays a recorded machine; ACCEL_E_MEMORY: the
- *  process may not take enough of it. */
+ *  caller. The context has discovered. Any thread, but two measurements at once slow each other. ACCEL_E_UNSUPPORTED:
+ * the context replays a recorded machine; ACCEL_E_MEMORY: the process may not take enough of it; ACCEL_E_INVALID: as
+ * above.
+ */
 ACCEL_API int32_t accel_doctor_measure(struct accel_context *context, struct accel_bandwidth *out_bandwidth,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
 

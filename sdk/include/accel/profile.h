@@ -5,7 +5,10 @@
  * profiles with what is wrong with it. What the profiles come to for a device and a model is a plan (accel/plan.h).
  *
  * The tables belong to the library and are the same for every context. Files and variables belong to the context from
- * accel_profile_load until it loads them again, discovers or is freed. Strings are never NULL.
+ * accel_profile_load until it loads them again, discovers or is freed. Strings are never NULL. Structs are open: the
+ * library fills them.
+ *
+ * Any thread, except that accel_profile_load wants its context alone.
  */
 #ifndef ACCEL_PROFILE_H
 #define ACCEL_PROFILE_H
@@ -78,8 +81,7 @@ ACCEL_API const struct accel_fact_row *accel_fact_row_get(uint32_t index) ACCEL_
 
 /**
  * Reads every file of profiles: those of the folder and those of the site. A file that cannot be used is a record,
- * never a failure. Needs no discovery. ACCEL_E_NOT_FOUND: there is no folder of profiles; ACCEL_E_BUSY: an object that
- * was made from the context is alive.
+ * never a failure. Needs no discovery. ACCEL_E_NOT_FOUND: there is no folder of profiles; what was loaded before stays.
  */
 ACCEL_API int32_t accel_profile_load(struct accel_context *context, struct accel_error *error) ACCEL_NOEXCEPT;
 

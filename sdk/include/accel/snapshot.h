@@ -9,6 +9,8 @@
  *
  * A context that replays opens no device and loads no plugin: accel_device_open refuses by name, and a plan is made
  * from facts alone. Profiles are those of the machine that replays, so that a rule can be tried on a recorded machine.
+ *
+ * Any thread, and several at once. A context that has not discovered is ACCEL_E_INVALID, as is a missing pointer.
  */
 #ifndef ACCEL_SNAPSHOT_H
 #define ACCEL_SNAPSHOT_H
@@ -20,12 +22,14 @@
 ACCEL_BEGIN_C
 
 /** Writes the snapshot of a context that has discovered, replacing a file of that name at once; `path` "-" writes
- *  nothing and is ACCEL_E_INVALID: see accel_snapshot_text. A context that replays writes what it replays. */
+ *  nothing and is ACCEL_E_INVALID: see accel_snapshot_text. A context that replays writes what it replays.
+ *  ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO: the file cannot be written, and is as it was; ACCEL_E_MEMORY: there
+ *  is no memory for it, or it would be longer than a snapshot may be. */
 ACCEL_API int32_t accel_snapshot_write(struct accel_context *context, const char *path,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** The same as text: UTF-8 JSON with a zero byte that `out_bytes` (may be NULL) does not count. Freed by
- *  accel_snapshot_free. */
+/** The same as text: UTF-8 JSON with a zero byte that `out_bytes` (may be NULL) does not count. The caller frees it
+ * with accel_snapshot_free; it is NULL where this fails. */
 ACCEL_API int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees a text. NULL is allowed. */
