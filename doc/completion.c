@@ -44,12 +44,16 @@ static uint32_t seen_before(uint32_t verb, const char *name)
     return 0;
 }
 
-static void put_names(FILE *out, uint32_t facts)
+static void put_settings(FILE *out)
 {
-    uint32_t count = facts ? accel_fact_row_count() : accel_setting_row_count();
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        fprintf(out, "%s%s", i == 0 ? "" : " ", accel_setting_row_get(i)->name);
+}
 
-    for (uint32_t i = 0; i < count; i++)
-        fprintf(out, "%s%s", i == 0 ? "" : " ", facts ? accel_fact_row_get(i)->name : accel_setting_row_get(i)->name);
+static void put_facts(FILE *out)
+{
+    for (uint32_t i = 0; i < accel_fact_row_count(); i++)
+        fprintf(out, "%s%s", i == 0 ? "" : " ", accel_fact_row_get(i)->name);
 }
 
 static const char *words_of(const struct accel_setting_row *row)
@@ -90,9 +94,9 @@ static void bash_helpers(FILE *out)
           "    for name in $(_accelctl_names); do echo \"$before$name\"; done\n}\n"
           "_accelctl_settings()\n{\n    compgen -S \"$1\" -W '",
           out);
-    put_names(out, 0);
+    put_settings(out);
     fputs("' -- \"$word\"\n}\n_accelctl_facts()\n{\n    compgen -S \"$1\" -W '", out);
-    put_names(out, 1);
+    put_facts(out);
     fputs("' -- \"$word\"\n}\n# The words that the setting $1 may be.\n_accelctl_values()\n{\n    case $1 in\n", out);
     put_values(out, "compgen -W '", "' -- \"$word\"");
     fputs("    esac\n}\n", out);
@@ -135,8 +139,11 @@ static void bash_values(FILE *out, const struct offer *offer)
 
 static void bash_actions(FILE *out, const struct verb *verb)
 {
-    static const char *const offered[] = {"_accelctl_files", "_accelctl_profiles", "_accelctl_settings ''",
-                                          "_accelctl_facts ''", ":"};
+    static const char *const offered[] = {[ACTION_FILES] = "_accelctl_files",
+                                          [ACTION_NAMES] = "_accelctl_profiles",
+                                          [ACTION_SETTINGS] = "_accelctl_settings ''",
+                                          [ACTION_FACTS] = "_accelctl_facts ''",
+                                          [ACTION_NOTHING] = ":"};
 
     if (verb->action_count == 0)
         return;
@@ -214,9 +221,9 @@ static void zsh_helpers(FILE *out)
           "_accelctl_models()\n{\n    _accelctl_names models\n    _files\n}\n"
           "_accelctl_settings()\n{\n    compadd \"$@\" -- ",
           out);
-    put_names(out, 0);
+    put_settings(out);
     fputs("\n}\n_accelctl_facts()\n{\n    compadd \"$@\" -- ", out);
-    put_names(out, 1);
+    put_facts(out);
     fputs("\n}\n_accelctl_values()\n{\n    local key=${PREFIX%%=*}\n    if ! compset -P '*='; then\n"
           "        _accelctl_settings -S =\n        return\n    fi\n    case $key in\n",
           out);
@@ -248,8 +255,11 @@ static void zsh_option(FILE *out, const struct option_row *row)
 /* What stands after a verb: an action and its arguments, a model or files. */
 static void zsh_arguments(FILE *out, const struct verb *verb)
 {
-    static const char *const offered[] = {"_files", "_accelctl_names", "_accelctl_settings", "_accelctl_facts",
-                                          "_message argument"};
+    static const char *const offered[] = {[ACTION_FILES] = "_files",
+                                          [ACTION_NAMES] = "_accelctl_names",
+                                          [ACTION_SETTINGS] = "_accelctl_settings",
+                                          [ACTION_FACTS] = "_accelctl_facts",
+                                          [ACTION_NOTHING] = "_message argument"};
 
     if (verb->action_count == 0) {
         if (strcmp(verb->arguments, "MODEL") == 0)

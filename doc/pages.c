@@ -140,7 +140,7 @@ static FILE *begin(const char *folder, const char *name)
 static const struct page {
     const char *name;
     void (*write)(FILE *out); /* or the next one, which looks into the profiles */
-    void (*reference)(FILE *out, const struct profiles *profiles);
+    int (*reference)(FILE *out, const struct profiles *profiles);
 } pages[] = {
     {"accelctl.1", main_page, NULL},           {"completion/accelctl", write_bash, NULL},
     {"completion/_accelctl", write_zsh, NULL}, {"accel-settings.5", NULL, write_settings},
@@ -168,7 +168,7 @@ static int write_pages(const char *folder, const struct profiles *profiles)
         if (pages[i].write != NULL)
             pages[i].write(out);
         else
-            pages[i].reference(out, profiles);
+            failed |= pages[i].reference(out, profiles);
         failed |= fclose(out) != 0;
     }
     return failed;

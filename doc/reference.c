@@ -72,7 +72,7 @@ static void put_variables(FILE *out, const struct accel_context *context)
     }
 }
 
-void write_settings(FILE *out, const struct profiles *profiles)
+int write_settings(FILE *out, const struct profiles *profiles)
 {
     roff_head(out, "accel-settings", 5, "settings, facts and variables of profiles");
     fputs(".SH DESCRIPTION\nA setting gets its value from profiles, from the environment or from the caller;\n"
@@ -84,9 +84,10 @@ void write_settings(FILE *out, const struct profiles *profiles)
     put_facts(out);
     put_variables(out, profiles->context);
     fputs(".SH SEE ALSO\n.BR accel\\-profile (5),\n.BR accelctl\\-profile (1)\n", out);
+    return 0;
 }
 
-void write_language(FILE *out, const struct profiles *profiles)
+int write_language(FILE *out, const struct profiles *profiles)
 {
     static const struct word_row files[] = {
         {"/usr/share/accel/profiles", "the folder of profiles, below the prefix of the installation; "
@@ -105,19 +106,23 @@ void write_language(FILE *out, const struct profiles *profiles)
     in = fopen(path, "r");
     if (in == NULL) {
         perror(path);
-        return;
+        return 1;
     }
     roff_markdown(out, in);
     fclose(in);
     roff_rows(out, "FILES", files, "I");
     fputs(".SH SEE ALSO\n.BR accel\\-settings (5),\n.BR accelctl\\-profile (1)\n", out);
+    return 0;
 }
 
-void write_schema(FILE *out, const struct profiles *profiles)
+int write_schema(FILE *out, const struct profiles *profiles)
 {
     json_t *schema = profile_schema(profiles->context);
+    int failed = json_dumpf(schema, out, JSON_INDENT(2)) != 0;
 
-    json_dumpf(schema, out, JSON_INDENT(2));
+    if (failed)
+        fputs("the schema of profiles cannot be written\n", stderr);
     fputc('\n', out);
     json_decref(schema);
+    return failed;
 }

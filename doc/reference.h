@@ -12,13 +12,15 @@ struct profiles {
     const struct accel_context *context; /* over that folder */
 };
 
+/* Each answers 1 where its page could not be made, which has been said then, else 0. */
+
 /* accel-settings(5): every setting, every fact, every variable of the environment. */
-void write_settings(FILE *out, const struct profiles *profiles);
+int write_settings(FILE *out, const struct profiles *profiles);
 
 /* accel-profile(5): README.md of the folder of profiles, and where the files lie. */
-void write_language(FILE *out, const struct profiles *profiles);
+int write_language(FILE *out, const struct profiles *profiles);
 
 /* The JSON schema of profiles. */
-void write_schema(FILE *out, const struct profiles *profiles);
+int write_schema(FILE *out, const struct profiles *profiles);
 
 #endif

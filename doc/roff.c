@@ -133,12 +133,6 @@ static void put_table_row(struct reader *r, const char *line)
     put_inline(r->out, text);
 }
 
-static void put_code(struct reader *r, const char *line)
-{
-    /* A blank line of code must not end the example. */
-    roff_line(r->out, line[0] == '\0' ? " " : line);
-}
-
 static void put_text(struct reader *r, const char *line)
 {
     size_t blanks = strspn(line, " ");
@@ -160,7 +154,8 @@ static void take_line(struct reader *r, const char *line)
         r->in_code = !r->in_code;
         r->is_paragraph = 0;
     } else if (r->in_code) {
-        put_code(r, line);
+        /* A blank line of code must not end the example. */
+        roff_line(r->out, line[0] == '\0' ? " " : line);
     } else if (line[0] == '|') {
         put_table_row(r, line);
         r->is_paragraph = 0;
