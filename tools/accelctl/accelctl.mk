@@ -59,6 +59,7 @@ accelctl_sources = \
 	%D%/verb_matrix.c \
 	%D%/verb_doctor.c \
 	%D%/verb_eval.c \
+	%D%/verb_help.c \
 	%D%/verb_plan.c \
 	%D%/verb_plugins.c \
 	%D%/verb_profile.c \

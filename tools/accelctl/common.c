@@ -4,6 +4,7 @@
 #include "tools/accelctl/common.h"
 
 #include <accel/profile.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,19 @@ static void log_line(void *data, uint32_t level, const char *text)
 }
 
 /* The library wants absolute paths, since a driver must not hang on where a program happens to run; a person at a
- * terminal means the folder that they are in. NULL without memory. */
+ * terminal means the folder that they are in. NULL where that is not known or memory is short. */
 static char *absolute_paths(const char *paths)
 {
     char *here = getcwd(NULL, 0);
     char *text = NULL;
     size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    FILE *out = here == NULL ? NULL : open_memstream(&text, &bytes);
 
-    for (const char *at = paths; out != NULL && here != NULL;) {
+    for (const char *at = paths; out != NULL;) {
         size_t length = strcspn(at, ":");
+        uint32_t is_relative = length != 0 && *at != '/';
 
-        fprintf(out, "%s%s%.*s", length == 0 || *at == '/' ? "" : here, length == 0 || *at == '/' ? "" : "/",
-                (int)length, at);
+        fprintf(out, "%s%s%.*s", is_relative ? here : "", is_relative ? "/" : "", (int)length, at);
         at += length;
         if (*at == '\0')
             break;
@@ -42,27 +43,31 @@ static char *absolute_paths(const char *paths)
     return text;
 }
 
-/* What the command line names has to be there; what a variable names is looked for and passed over. */
-static int check_paths(const struct common *common)
+static int refuse_path(const struct common *common, const char *option, const char *path)
 {
-    char *drivers = common->drivers == NULL ? NULL : strdup(common->drivers);
-    char *rest = NULL;
     char text[512];
 
-    if (common->profiles != NULL && access(common->profiles, R_OK) != 0) {
-        free(drivers);
-        snprintf(text, sizeof text, "--profiles %s: cannot be read", common->profiles);
-        return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
+    snprintf(text, sizeof text, "--%s %.400s: cannot be read", option, path);
+    return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
+}
+
+/* What the command line names has to be there; what a variable names is looked for and passed over. `drivers` are the
+ * absolute paths of --drivers. Answers -1, or an exit code. */
+static int check_paths(const struct common *common, const char *drivers)
+{
+    if (common->profiles != NULL && access(common->profiles, R_OK) != 0)
+        return refuse_path(common, "profiles", common->profiles);
+    if (common->drivers != NULL && drivers == NULL)
+        return refuse_path(common, "drivers", common->drivers);
+    for (const char *at = common->drivers; at != NULL && *at != '\0';) {
+        char path[PATH_MAX];
+        size_t length = strcspn(at, ":");
+
+        snprintf(path, sizeof path, "%.*s", (int)length, at);
+        if (length != 0 && access(path, R_OK) != 0)
+            return refuse_path(common, "drivers", path);
+        at += length + (at[length] == ':');
     }
-    for (char *path = drivers == NULL ? NULL : strtok_r(drivers, ":", &rest); path != NULL;
-         path = strtok_r(NULL, ":", &rest)) {
-        if (access(path, R_OK) == 0)
-            continue;
-        snprintf(text, sizeof text, "--drivers %s: cannot be read", path);
-        free(drivers);
-        return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
-    }
-    free(drivers);
     return -1;
 }
 
@@ -75,19 +80,16 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_context_options options = {.size = sizeof options,
                                             .flags = common->no_cache ? ACCEL_CONTEXT_NO_CACHE : 0,
                                             .log = log_line,
-                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN,
+                                            .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_ERROR,
                                             .driver_path = drivers,
                                             .profile_path = common->profiles,
                                             .host_path = common->host};
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
-    *out_exit = check_paths(common);
-    if (*out_exit >= 0) {
-        free(drivers);
-        return NULL;
-    }
-    if (accel_context_create(&options, &context, &error) != ACCEL_OK || step(context, &error) != ACCEL_OK) {
+    *out_exit = check_paths(common, drivers);
+    if (*out_exit < 0 &&
+        (accel_context_create(&options, &context, &error) != ACCEL_OK || step(context, &error) != ACCEL_OK)) {
         *out_exit = say_error(common->json, &error);
         accel_context_free(context, NULL);
         context = NULL;
@@ -114,15 +116,6 @@ void close_context(struct accel_context *context)
         say_error(0, &error);
 }
 
-/* One text that is kept at *at. */
-static const char *keep(char **at, const char *before, const char *text, size_t length)
-{
-    char *begin = *at;
-
-    *at += sprintf(begin, "%s%.*s", before, (int)length, text) + 1;
-    return begin;
-}
-
 void print_recording(const struct accel_context *context)
 {
     const struct accel_recording *recording = accel_context_recording(context);
@@ -132,6 +125,15 @@ void print_recording(const struct accel_context *context)
         return;
     snprintf(line, sizeof line, "%s%s%s", recording->path, recording->about[0] != '\0' ? ": " : "", recording->about);
     print_wrapped((uint32_t)printf("recorded machine "), 2, line);
+}
+
+/* Writes `before` and `length` bytes of `text` to *at, which has room for them and moves behind their zero byte. */
+static const char *keep(char **at, const char *before, const char *text, size_t length)
+{
+    char *begin = *at;
+
+    *at += sprintf(begin, "%s%.*s", before, (int)length, text) + 1;
+    return begin;
 }
 
 int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,

@@ -12,7 +12,6 @@ struct common {
     uint32_t json;
     uint32_t verbose;
     uint32_t no_cache;
-    uint32_t zero;
     const char *drivers;
     const char *profiles;
     const char *host;

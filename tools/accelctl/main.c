@@ -45,14 +45,9 @@ static int refuse_verb(const char *name, char **arguments)
     uint32_t json = 0;
     char text[200];
 
-    for (uint32_t i = 0; verbs[i] != NULL; i++) {
-        uint32_t d = word_distance(name, verbs[i]->name);
-
-        if (d < least) {
-            least = d;
+    for (uint32_t i = 0; verbs[i] != NULL; i++)
+        if (is_nearer(name, verbs[i]->name, &least))
             nearest = verbs[i];
-        }
-    }
     for (; *arguments != NULL; arguments++)
         json |= strcmp(*arguments, "--json") == 0;
     if (nearest == NULL)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing of options by their rows, and of the action behind a verb. */
 #include "config.h"
 
 #include "tools/accelctl/say.h"
@@ -10,63 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { HELP_COLUMN = 32 };
-
-static void print_option(char letter, const char *name, const char *argument, const char *help)
-{
-    char left[64];
-    int length;
-
-    if (letter == 0)
-        length = snprintf(left, sizeof left, "      --%s%s%s", name, argument == NULL ? "" : " ",
-                          argument == NULL ? "" : argument);
-    else
-        length = snprintf(left, sizeof left, "  -%c, --%s%s%s", letter, name, argument == NULL ? "" : " ",
-                          argument == NULL ? "" : argument);
-    printf("%-*s", HELP_COLUMN, left);
-    print_wrapped(length < HELP_COLUMN ? HELP_COLUMN : (uint32_t)length, HELP_COLUMN, help);
-}
-
-static void print_action(const struct action_row *row)
-{
-    int length = printf("  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
-
-    if (length < HELP_COLUMN)
-        length += printf("%*s", HELP_COLUMN - length, "");
-    else
-        length += printf(" ");
-    print_wrapped((uint32_t)length, HELP_COLUMN, row->summary);
-}
-
-void print_verb_help(const struct verb *verb)
-{
-    const char *line = verb->detail;
-
-    print_wrapped((uint32_t)printf("accelctl %s: ", verb->name), 0, verb->summary);
-    printf("\nUsage: accelctl %s [OPTION...]%s%s\n", verb->name, verb->arguments[0] == '\0' ? "" : " ",
-           verb->arguments);
-    while (*line != '\0') {
-        char paragraph[1024];
-        size_t length = strcspn(line, "\n");
-
-        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, line);
-        printf("\n");
-        print_wrapped(0, 0, paragraph);
-        line += length + (line[length] == '\n');
-    }
-    if (verb->action_count > 0)
-        printf("\nActions:\n");
-    for (uint32_t i = 0; i < verb->action_count; i++)
-        print_action(&verb->actions[i]);
-    printf("\nOptions:\n");
-    for (uint32_t i = 0; i < verb->option_count; i++) {
-        const struct option_row *row = &verb->options[i];
-
-        print_option(row->letter, row->name, row->argument, row->help);
-    }
-    print_option('h', "help", NULL, "print this text");
-}
 
 /* One use of the parser. */
 struct parser {
@@ -99,47 +43,45 @@ static int refuse_option(const struct parser *p, const char *word, size_t length
     uint32_t least = 4;
     char name[32];
 
-    snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), word);
-    for (uint32_t i = 0; strlen(name) > 3 && i < p->verb->option_count; i++) {
-        uint32_t distance = word_distance(name + 2, p->verb->options[i].name);
-
-        /* A word of three letters is not meant by three other ones. */
-        if (distance < least && distance < strlen(p->verb->options[i].name)) {
-            least = distance;
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    for (uint32_t i = 0; strlen(name) > 3 && i < p->verb->option_count; i++)
+        if (is_nearer(name + 2, p->verb->options[i].name, &least))
             nearest = &p->verb->options[i];
-        }
-    }
     if (nearest == NULL)
         return complain(p, "there is no option %.*s", (int)length, word);
     return complain(p, "there is no option %.*s; did you mean --%s?", (int)length, word, nearest->name);
 }
 
-const struct action_row *find_action(const struct verb *verb, int count, char **arguments, uint32_t json, int *out_exit)
+/* Says that no action has the name. */
+static int refuse_action(const struct parser *p, const char *name)
 {
-    const struct parser p = {.verb = verb, .json = json};
     const struct action_row *nearest = NULL;
     uint32_t least = 3;
 
-    for (uint32_t i = 0; i < verb->action_count; i++) {
-        const struct action_row *row = &verb->actions[i];
-        uint32_t distance = word_distance(arguments[0], row->name);
+    for (uint32_t i = 0; i < p->verb->action_count; i++)
+        if (is_nearer(name, p->verb->actions[i].name, &least))
+            nearest = &p->verb->actions[i];
+    if (nearest == NULL)
+        return complain(p, "there is no action '%.60s'", name);
+    return complain(p, "there is no action '%.60s'; did you mean '%s'?", name, nearest->name);
+}
 
-        if (distance == 0 && (uint32_t)count - 1 >= row->least && (uint32_t)count - 1 <= row->most)
-            return row;
-        if (distance == 0) {
-            *out_exit = (uint32_t)count <= row->least
-                            ? complain(&p, "%s wants arguments: %s", row->name, row->arguments)
-                            : complain(&p, "%s: one argument too many: '%s'", row->name, arguments[row->most + 1]);
-            return NULL;
-        }
-        if (distance < least && distance < strlen(row->name)) {
-            least = distance;
-            nearest = row;
-        }
-    }
-    *out_exit = nearest == NULL
-                    ? complain(&p, "there is no action '%.60s'", arguments[0])
-                    : complain(&p, "there is no action '%.60s'; did you mean '%s'?", arguments[0], nearest->name);
+const struct action_row *find_action(const struct verb *verb, int count, char **arguments, uint32_t json, int *out_exit)
+{
+    const struct parser p = {.verb = verb, .json = json};
+    uint32_t more = (uint32_t)count - 1;
+    uint32_t i = 0;
+
+    while (i < verb->action_count && strcmp(arguments[0], verb->actions[i].name) != 0)
+        i++;
+    if (i == verb->action_count)
+        *out_exit = refuse_action(&p, arguments[0]);
+    else if (more < verb->actions[i].least)
+        *out_exit = complain(&p, "%s wants arguments: %s", arguments[0], verb->actions[i].arguments);
+    else if (more > verb->actions[i].most)
+        *out_exit = complain(&p, "%s: one argument too many: '%s'", arguments[0], arguments[verb->actions[i].most + 1]);
+    else
+        return &verb->actions[i];
     return NULL;
 }
 

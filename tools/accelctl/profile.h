@@ -15,7 +15,6 @@ struct profile_options {
     uint32_t losers;
     uint32_t names;
     uint32_t strict;
-    uint32_t zero;
 };
 
 int profile_list(const struct profile_options *chosen, int count, char **arguments);

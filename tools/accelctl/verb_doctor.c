@@ -31,26 +31,44 @@ static const char *state_name(uint32_t state)
     return state < 6 ? names[state] : "?";
 }
 
+enum { INDENT = 10 };
+
+/* A line below a row: a word for it, and text that is wrapped behind the word. */
+static void print_note(const char *word, const char *text)
+{
+    uint32_t column = (uint32_t)printf("%*s%s: ", INDENT, "", word);
+
+    print_wrapped(column, column, text);
+}
+
+/* Where a row comes from: a path, a line of the table, both, or neither. */
+static void print_origin(const struct accel_doctor_row *row)
+{
+    char line[1600], place[600];
+
+    if ((row->origin[0] == '\0' && row->place[0] == '\0') || strcmp(row->origin, row->subject) == 0)
+        return;
+    snprintf(line, sizeof line, "%s%s%s", row->origin, row->origin[0] != '\0' && row->place[0] != '\0' ? ", " : "",
+             short_places(row->place, place, sizeof place));
+    print_note("from", line);
+}
+
 static void print_row(const struct accel_doctor_row *row, uint32_t all)
 {
-    enum { INDENT = 10 };
     enum paint colour = row->state == ACCEL_DOCTOR_BAD    ? PAINT_BAD
                         : row->state == ACCEL_DOCTOR_GOOD ? PAINT_GOOD
                                                           : PAINT_PLAIN;
-    char line[1600], place[600];
+    char line[1600];
 
     printf("  %s%-7s%s ", paint(colour), state_name(row->state), paint(PAINT_PLAIN));
     snprintf(line, sizeof line, "%s: %s", row->subject, row->text);
     print_wrapped(INDENT, INDENT, line);
     if (row->remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("%*sremedy: ", INDENT, ""), INDENT + 8, row->remedy);
+        print_note("remedy", row->remedy);
     if (row->because[0] != '\0' && row->state != ACCEL_DOCTOR_GOOD)
-        print_wrapped((uint32_t)printf("%*sbecause: ", INDENT, ""), INDENT + 9, row->because);
-    if (!all || (row->origin[0] == '\0' && row->place[0] == '\0') || strcmp(row->origin, row->subject) == 0)
-        return;
-    snprintf(line, sizeof line, "%s%s%s", row->origin, row->origin[0] != '\0' && row->place[0] != '\0' ? ", " : "",
-             short_places(row->place, place, sizeof place));
-    print_wrapped((uint32_t)printf("%*sfrom: ", INDENT, ""), INDENT + 6, line);
+        print_note("because", row->because);
+    if (all)
+        print_origin(row);
 }
 
 static int is_shown(const struct accel_doctor_row *row, uint32_t all)
@@ -100,7 +118,7 @@ static void print_bandwidth(const struct accel_bandwidth *bandwidth)
              "memory is read at %.2f GB/s: median of %u passes over %.0f MiB, %.2f to %.2f GB/s, %u threads (%s)",
              bandwidth->bytes_per_second * 1e-9, bandwidth->passes, (double)bandwidth->bytes / (1 << 20),
              bandwidth->lowest * 1e-9, bandwidth->highest * 1e-9, bandwidth->threads, bandwidth->reason);
-    print_wrapped((uint32_t)printf("          "), 10, line);
+    print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, line);
 }
 
 /* ---- the history ---- */
@@ -117,7 +135,8 @@ static const struct accel_device_info *host_device(const struct accel_context *c
     return NULL;
 }
 
-static int keep(struct accel_context *context, const struct accel_bandwidth *bandwidth, struct accel_error *error)
+static int32_t keep_bandwidth(struct accel_context *context, const struct accel_bandwidth *bandwidth,
+                              struct accel_error *error)
 {
     const struct accel_device_info *device = host_device(context);
     struct accel_history_record record = {.size = sizeof record,
@@ -192,7 +211,7 @@ static int show(struct accel_context *context, const struct doctor_options *chos
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct doctor_options chosen = {{0}, 0, 0};
+    struct doctor_options chosen = {.all = 0};
     struct accel_bandwidth bandwidth = {.size = sizeof bandwidth};
     struct accel_error error = {0};
     struct accel_context *context;
@@ -210,7 +229,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     }
     if (!chosen.measure)
         bandwidth.size = 0;
-    else if (keep(context, &bandwidth, &error) != ACCEL_OK)
+    else if (keep_bandwidth(context, &bandwidth, &error) != ACCEL_OK)
         fprintf(stderr, "warn: the measurement is not kept: %s\n", error.text);
     accel_error_clear(&error);
     code = show(context, &chosen, &bandwidth, &error);
@@ -223,8 +242,8 @@ const struct verb verb_doctor = {
     .summary = "what of this machine stands in the way, and what to do about it",
     .arguments = "",
     .detail = "Looks at limits of processors and memory, folders, plugins and every accelerator: the kernel's modules, "
-              "device "
-              "nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is loaded. "
+              "device nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is "
+              "loaded. "
               "What a maker's hardware needs stands in doctor.yaml of the profiles.\n"
               "The exit status is 6 where a row is bad: something cannot be used, and its remedy says what to do.",
     .example = "accelctl doctor --all\nevery check, with what was found and where",

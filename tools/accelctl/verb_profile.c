@@ -44,6 +44,7 @@ static const struct action_row actions[] = {
 static int (*const functions[])(const struct profile_options *chosen, int count, char **arguments) = {
     profile_list, profile_show,     profile_diff,  profile_lint,
     profile_env,  profile_settings, profile_facts, profile_schema_print};
+_Static_assert(sizeof functions / sizeof *functions == sizeof actions / sizeof *actions, "a function for each action");
 
 /* An option that an action does not know would be passed over in silence. */
 static const char *foreign_option(const struct profile_options *chosen, const char *action)
@@ -70,7 +71,7 @@ static const char *foreign_option(const struct profile_options *chosen, const ch
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct profile_options chosen = {.zero = 0};
+    struct profile_options chosen = {.model = NULL};
     const struct action_row *action;
     const char *foreign;
     int code = parse_options(verb, &count, arguments, &chosen);
