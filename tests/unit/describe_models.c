@@ -364,6 +364,10 @@ static void facts_of_files(void **state)
     assert_non_null(strstr(error.text, "c.yaml:3:3"));
     assert_non_null(strstr(error.text, "model.layers"));
     accel_error_clear(&error);
+    assert_int_equal(accel_model_facts_read(context, NULL, NULL, &heard, &error), ACCEL_E_INVALID);
+    accel_error_clear(&error);
+    assert_int_equal(accel_model_facts_read(NULL, NULL, hear, &heard, &error), ACCEL_E_INVALID);
+    accel_error_clear(&error);
     assert_int_equal(accel_model_facts_read(context, "bb", hear, &heard, &error), ACCEL_E_NOT_FOUND);
     assert_string_equal(heard.text, "");
     /* The taker ends it. */
