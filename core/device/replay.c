@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "core/device/context.h"
-#include "core/device/take.h"
+#include "core/plugin/gate.h"
 #include "core/snapshot/snapshot.h"
-
-#define NAME_BYTES 32u /* of a driver's name */
 
 static int32_t no_memory(const struct accel_context *context, struct accel_error *error)
 {
@@ -84,19 +82,13 @@ static int32_t make_owner(struct accel_context *context, const struct accel_snap
     return ACCEL_OK;
 }
 
-static bool is_driver_name(const char *name)
-{
-    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-    return length > 0 && length <= NAME_BYTES && name[length] == '\0';
-}
-
 static int32_t add_device(struct accel_context *context, const struct accel_snapshot_device *device,
                           struct accel_error *error)
 {
     struct accel_facts facts = device->facts;
     struct accel_attached *owner;
     int32_t code;
-    if (!is_driver_name(device->driver))
+    if (!accel_plugin_is_name(device->driver))
         return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: \"%.60s\" is no name of a driver",
                                context->options.host_path, device->driver);
     code = make_owner(context, device, &owner, error);

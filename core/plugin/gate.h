@@ -13,6 +13,7 @@
 #define ACCEL_CORE_PLUGIN_GATE_H
 
 #include <accel/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/arena.h"
@@ -39,5 +40,8 @@ int32_t accel_gate_check(const struct accel_elf_source *source, struct accel_are
 /** Parses the text of a note. `text` has a zero byte after its `bytes` bytes. ACCEL_E_CORRUPT names the line. */
 int32_t accel_note_parse(const char *file, const char *text, size_t bytes, struct accel_arena *arena,
                          const struct accel_plugin_note **out_note, struct accel_error *error);
+
+/** True for what a driver may be called: 1 to 32 of a-z, 0-9, '-' and '_', beginning with a letter. */
+bool accel_plugin_is_name(const char *text);
 
 #endif

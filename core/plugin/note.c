@@ -63,7 +63,7 @@ static bool is_name_byte(char byte)
 }
 
 /* A name is part of device names such as "cpu:cpu0" and of file names. */
-static bool is_name(const char *text)
+bool accel_plugin_is_name(const char *text)
 {
     size_t bytes = strlen(text);
     if (bytes == 0 || bytes > NAME_BYTES || text[0] < 'a' || text[0] > 'z')
@@ -140,7 +140,7 @@ static int32_t check_values(const char *file, const struct accel_plugin_note *no
         if (keys[i].required && (seen & 1u << i) == 0)
             return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: the key %s is missing", file,
                                    keys[i].name);
-    if (!is_name(note->name))
+    if (!accel_plugin_is_name(note->name))
         return accel_error_set(error, ACCEL_E_CORRUPT,
                                "%s: malformed note: name \"%.64s\" is not a lower-case word of up to %u bytes", file,
                                note->name, NAME_BYTES);
