@@ -376,7 +376,7 @@ static void test_refusals(void **state)
     refused(f.in, f.out, &options, ACCEL_E_INVALID);
     options.threads = 1;
     snprintf(cwd, sizeof cwd, "%.*s/hf", (int)(strrchr(f.in, '/') - f.in), f.in);
-    assert_non_null(strstr(refused(cwd, f.out, &options, ACCEL_E_UNSUPPORTED).text, "only GGUF"));
+    assert_non_null(strstr(refused(cwd, f.out, &options, ACCEL_E_UNSUPPORTED).text, "q4_g128"));
     assert_false(exists(f.out, ".part"));
 }
 

@@ -256,11 +256,13 @@ const struct verb verb_quantize = {
     .name = "quantize",
     .summary = "write a model again with other types of weights",
     .arguments = "IN OUT",
-    .detail =
-        "IN and OUT are GGUF files. Matrices are rounded under the scales that lose least; norms and biases, and rows "
-        "that are no whole number of blocks, keep their precision, and --tensors says so for each.\n"
-        "OUT gets its name when it is complete. A run that was interrupted or killed left OUT.part; the same "
-        "command goes on from there.",
+    .detail = "IN and OUT are GGUF files, or folders: a folder of safetensors becomes one in the layout of GPTQ, for "
+              "types q2, "
+              "q3, q4 and q8 with groups of 32 to 512, as q4_g128, or q4_g128a with zero points. Matrices are rounded "
+              "under the scales that lose least; norms and biases, and rows "
+              "that are no whole number of blocks, keep their precision, and --tensors says so for each.\n"
+              "OUT gets its name when it is complete. A run that was interrupted or killed left OUT.part; the same "
+              "command goes on from there.",
     .example = "accelctl quantize --type q8_0 model-f16.gguf model-q8_0.gguf\na file of half the size",
     .options = options,
     .option_count = sizeof options / sizeof *options,

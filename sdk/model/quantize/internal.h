@@ -4,8 +4,17 @@
 #define ACCEL_SDK_MODEL_QUANTIZE_INTERNAL_H
 
 #include <accel/model/quantize.h>
+#include <accel/quant/format.h>
 
 #include "sdk/model/format/gguf_write.h"
+
+/* Tensors that a packed matrix becomes. */
+enum { QUANTIZE_DIGITS, QUANTIZE_ZEROS, QUANTIZE_ORDER, QUANTIZE_SCALES, QUANTIZE_PARTS };
+
+/* Where they begin in the file. */
+struct quantize_places {
+    uint64_t at[QUANTIZE_PARTS];
+};
 
 struct accel_quantize_job {
     const struct accel_model_file *file;
@@ -17,7 +26,11 @@ struct accel_quantize_job {
     struct accel_quantize_row *rows;   /* [count] */
     struct model_gguf_tensor *tensors; /* [count] */
     struct model_gguf_header header;
-    uint64_t identity; /* of the bytes that will be written */
+    /* Of folders only (gptq.h); places is NULL for GGUF. */
+    struct quantize_places *places; /* [count] */
+    struct accel_format format;     /* of converted tensors */
+    char *config;                   /* text of config.json */
+    uint64_t identity;              /* of the bytes that will be written */
 };
 
 #endif

@@ -16,7 +16,7 @@
 
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
-#include "sdk/model/quantize/internal.h"
+#include "sdk/model/quantize/gptq.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
 #define ENCODERS 3u
@@ -176,6 +176,15 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
     if (fd >= 0)
         facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
     job->identity = XXH3_64bits(facts, sizeof(facts));
+    for (uint32_t part = 1; part < accel_model_file_part_count(job->file); part++) {
+        fd = accel_model_file_part_fd(job->file, part);
+        if (fd < 0 || fstat(fd, &status) != 0)
+            return accel_error_set(error, ACCEL_E_IO, "%s: cannot ask for its state",
+                                   accel_model_file_part_path(job->file, part));
+        facts[2] = accel_model_file_part_bytes(job->file, part);
+        facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+        job->identity = XXH3_64bits_withSeed(facts, sizeof(facts), job->identity);
+    }
     for (uint64_t i = 0; i < job->count; i++)
         job->identity = XXH3_64bits_withSeed(&job->rows[i].converted, sizeof(uint32_t), job->identity);
     return ACCEL_OK;
@@ -186,6 +195,12 @@ static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_
 {
     const struct target *target = find_target(options->type);
     int32_t code;
+    if (accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS) {
+        code = accel_format_describe(accel_format_find(options->type), &job->format);
+        if (code == ACCEL_OK)
+            code = quantize_gptq_plan(job, options, error);
+        return code == ACCEL_OK ? identify(job, error) : code;
+    }
     for (uint64_t i = 0; i < job->count; i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
         decide(options, target, tensor, &job->rows[i]);
@@ -207,13 +222,29 @@ static int32_t refuse_type(const char *type, struct accel_error *error)
     return accel_error_set(error, ACCEL_E_UNSUPPORTED, "type \"%.40s\" is none of %s", type == NULL ? "" : type, known);
 }
 
+/* Folders become folders of packed digits, and nothing else. */
+static int32_t check_folder(const char *path, const char *type, struct accel_error *error)
+{
+    struct accel_format format;
+    if (type != NULL && accel_format_describe(accel_format_find(type), &format) == ACCEL_OK &&
+        format.kind == ACCEL_FORMAT_PLANAR)
+        return ACCEL_OK;
+    return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                           "%s: is written with types q2, q3, q4 and q8 in groups of 32 to 512, as q4_g128 or q4_g128a "
+                           "(with zero points), and not as \"%.40s\"",
+                           path, type == NULL ? "" : type);
+}
+
 static int32_t check(const struct accel_model_file *file, const struct accel_quantize_options *options,
                      struct accel_error *error)
 {
     const char *path = accel_model_file_path(file);
-    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: only GGUF files are converted", path);
-    if (find_target(options->type) == NULL)
+    int32_t code;
+    if (accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS) {
+        code = check_folder(path, options->type, error);
+        if (code != ACCEL_OK)
+            return code;
+    } else if (find_target(options->type) == NULL)
         return refuse_type(options->type, error);
     if (options->keep_count > 0 && options->keep == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
@@ -283,6 +314,8 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     free(job->header.data);
     free(job->rows);
     free(job->tensors);
+    free(job->places);
+    free(job->config);
     free(job);
 }
 

@@ -13,7 +13,8 @@
 
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/staged.h"
-#include "sdk/model/quantize/internal.h"
+#include "sdk/model/format/text.h"
+#include "sdk/model/quantize/gptq.h"
 
 /* Values that a thread works on at a time, rounded to whole rows; copies take as many bytes. */
 #define CHUNK_VALUES ((uint64_t)1 << 20)
@@ -73,7 +74,10 @@ static uint64_t rows_of(const struct accel_quantize_job *job, uint64_t index)
 static uint64_t rows_of_chunk(const struct accel_quantize_job *job, uint64_t index)
 {
     uint64_t width = job->rows[index].converted ? width_of(&job->tensors[index]) : 1;
-    return width >= CHUNK_VALUES ? 1 : CHUNK_VALUES / width;
+    uint64_t rows = width >= CHUNK_VALUES ? 1 : CHUNK_VALUES / width;
+    if (job->places == NULL || !job->rows[index].converted)
+        return rows;
+    return rows < GPTQ_ROWS ? GPTQ_ROWS : rows / GPTQ_ROWS * GPTQ_ROWS;
 }
 
 /* Takes the next rows; false at the end, and after a failure. */
@@ -175,6 +179,22 @@ static int32_t copy(struct run *run, struct chunk *chunk, struct accel_error *er
     return code == ACCEL_OK ? settle(run, chunk, chunk->rows, 0, 0, error) : code;
 }
 
+/* Pointers to the planes of a row, which lie one after the other; answers their bytes together. */
+static size_t planes_at(uint32_t type, size_t width, const void *row, const void *out_planes[ACCEL_FORMAT_PLANES])
+{
+    struct accel_format format;
+    size_t bytes = 0, plane;
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return 0;
+    for (uint32_t p = 0; p < format.planes; p++) {
+        if (accel_format_row_bytes(type, p, width, &plane) != ACCEL_OK)
+            return 0;
+        out_planes[p] = (const unsigned char *)row + bytes;
+        bytes += plane;
+    }
+    return bytes;
+}
+
 /* The sum of squared differences between the values and what was stored of them, row by row. */
 static int32_t measure(const struct chunk *chunk, uint32_t type, size_t width, size_t row_bytes, double *difference,
                        double *power)
@@ -184,7 +204,8 @@ static int32_t measure(const struct chunk *chunk, uint32_t type, size_t width, s
     int32_t code = ACCEL_OK;
     for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
         const float *values = (const float *)chunk->values.data + row * width;
-        const void *planes[ACCEL_FORMAT_PLANES] = {out + row * row_bytes};
+        const void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        planes_at(type, width, out + row * row_bytes, planes);
         code = accel_format_decode(type, planes, width, again);
         for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
             double d = (double)again[i] - (double)values[i];
@@ -218,8 +239,12 @@ static int32_t encode_rows(const struct run *run, struct chunk *chunk, const uns
     int32_t code = ACCEL_OK;
     for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
         const void *from[ACCEL_FORMAT_PLANES] = {data + r * from_bytes};
-        void *to[ACCEL_FORMAT_PLANES] = {(unsigned char *)chunk->out.data + r * to_bytes};
+        const void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        void *to[ACCEL_FORMAT_PLANES];
         float *values = (float *)chunk->values.data + r * width;
+        planes_at(row->to, width, (unsigned char *)chunk->out.data + r * to_bytes, planes);
+        for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
+            to[p] = (void *)(uintptr_t)planes[p];
         code = accel_format_decode(row->from, from, width, values);
         for (size_t i = 0; i < width && code == ACCEL_OK; i++)
             if (!isfinite(values[i]))
@@ -237,10 +262,11 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
     const struct accel_quantize_row *row = &run->job->rows[chunk->tensor];
     size_t width = (size_t)width_of(tensor), from_bytes = 0, to_bytes = 0;
     double difference = 0, power = 0;
+    const void *planes[ACCEL_FORMAT_PLANES];
     const unsigned char *data;
     int32_t code = accel_format_row_bytes(row->from, 0, width, &from_bytes);
-    if (code == ACCEL_OK)
-        code = accel_format_row_bytes(row->to, 0, width, &to_bytes);
+    if (code == ACCEL_OK && (to_bytes = planes_at(row->to, width, "", planes)) == 0)
+        code = ACCEL_E_INVALID;
     if (code != ACCEL_OK)
         return refuse_tensor(run, chunk, code, error);
     code = make_room(run, &chunk->values, chunk->rows * width * sizeof(float), error);
@@ -252,7 +278,10 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
         code = read_rows(run, chunk, chunk->row * from_bytes, chunk->rows * from_bytes, &data, error);
     if (code == ACCEL_OK)
         code = encode_rows(run, chunk, data, width, from_bytes, to_bytes, error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK && run->job->places != NULL)
+        code = quantize_gptq_write(run->job, run->staged, chunk->tensor, chunk->row, chunk->rows, chunk->out.data,
+                                   to_bytes, error);
+    else if (code == ACCEL_OK)
         code = model_staged_write(run->staged, tensor->offset + chunk->row * to_bytes, chunk->out.data,
                                   chunk->rows * to_bytes, error);
     if (code != ACCEL_OK)
@@ -323,39 +352,51 @@ static void begin_states(struct run *run)
     }
 }
 
+static int32_t write_staged(struct run *run, const char *path, uint64_t *out_resumed, struct accel_error *error)
+{
+    const struct accel_quantize_job *job = run->job;
+    const struct model_staged_plan plan = {.path = path,
+                                           .header = job->header.data,
+                                           .header_bytes = job->header.bytes,
+                                           .bytes = job->header.file_bytes,
+                                           .identity = job->identity,
+                                           .pieces = (uint32_t)job->count};
+    int32_t code = model_staged_open(&plan, &run->staged, error);
+    if (code == ACCEL_OK) {
+        pthread_mutex_init(&run->mutex, NULL);
+        begin_states(run);
+        if (out_resumed)
+            *out_resumed = model_staged_resumed(run->staged);
+        work_together(run);
+        pthread_mutex_destroy(&run->mutex);
+        code = run->code;
+    }
+    if (code == ACCEL_OK)
+        code = model_staged_finish(run->staged, error);
+    model_staged_close(run->staged);
+    return code;
+}
+
 int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uint64_t *out_resumed,
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct run run = {.job = job, .error = error};
-    struct model_staged_plan plan;
-    int32_t code;
+    char *weights;
+    int32_t code = ACCEL_OK;
     if (job == NULL || path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: job or path is NULL");
-    code = check_path(job, path, error);
-    if (code != ACCEL_OK)
-        return code;
-    plan = (struct model_staged_plan){.path = path,
-                                      .header = job->header.data,
-                                      .header_bytes = job->header.bytes,
-                                      .bytes = job->header.file_bytes,
-                                      .identity = job->identity,
-                                      .pieces = (uint32_t)job->count};
+    /* A folder without its weights is none, so that they come last. */
+    weights = job->places == NULL ? strdup(path) : model_text_join(path, "model.safetensors");
     run.states = calloc((size_t)job->count + 1, sizeof(*run.states));
-    if (run.states == NULL)
-        return model_no_memory(error, path, job->count * sizeof(*run.states));
-    code = model_staged_open(&plan, &run.staged, error);
-    if (code == ACCEL_OK) {
-        pthread_mutex_init(&run.mutex, NULL);
-        begin_states(&run);
-        if (out_resumed)
-            *out_resumed = model_staged_resumed(run.staged);
-        work_together(&run);
-        pthread_mutex_destroy(&run.mutex);
-        code = run.code;
-    }
+    if (run.states == NULL || weights == NULL)
+        code = model_no_memory(error, path, job->count * sizeof(*run.states));
     if (code == ACCEL_OK)
-        code = model_staged_finish(run.staged, error);
-    model_staged_close(run.staged);
+        code = check_path(job, weights, error);
+    if (code == ACCEL_OK && job->places != NULL)
+        code = quantize_gptq_folder(job, path, error);
+    if (code == ACCEL_OK)
+        code = write_staged(&run, weights, out_resumed, error);
     free(run.states);
+    free(weights);
     return code;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes a model again with other types of weights: GGUF in, GGUF out. Matrices are decoded, and encoded
- * under the scales that lose least, row by row by several threads, so that memory stays at a few rows for each of them
- * however large the model is. The file gets its name when it is complete; a run that was killed is taken up where it
- * was.
+ * Writes a model again with other types of weights: GGUF in, GGUF out; or a folder of safetensors in, a folder in the
+ * layout of GPTQ (version 1) out, whose linear layers are packed and whose config.json says how. Matrices are decoded,
+ * and encoded under the scales that lose least, row by row by several threads, so that memory stays at a few rows for
+ * each of them however large the model is. The file gets its name when it is complete; a run that was killed is taken
+ * up where it was.
  *
  * Ownership: a job owns what it shows, and keeps a reference to the file that is read, which the caller closes after
  * it. Threads: one thread at a time may use a job; accel_quantize_run starts its own, and they end before it returns.
@@ -44,7 +45,7 @@ struct accel_quantize_options {
     uint32_t size;
     uint32_t threads;    /**< at most 1024; 0: 1 */
     const char *type;    /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
-                              "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k" */
+                              "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k"; of folders planar ones, as "q4_g128" */
     uint32_t keep_count; /**< of `keep` */
     uint32_t flags;      /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are */
@@ -55,8 +56,9 @@ struct accel_quantize_options {
 struct accel_quantize_job;
 
 /** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job; of the
- * options nothing is kept but `progress` and its data. ACCEL_E_UNSUPPORTED: no GGUF file, or a type without an encoder;
- *  ACCEL_E_INVALID: an argument or an option is out of range; ACCEL_E_IO, ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
+ * options nothing is kept but `progress` and its data. ACCEL_E_UNSUPPORTED: a type without an encoder for this kind of
+ * file, or a folder that is quantized already; ACCEL_E_INVALID: an argument or an option is out of range; ACCEL_E_IO,
+ * ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
                                       struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees a job. NULL is allowed. */
