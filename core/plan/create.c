@@ -66,7 +66,9 @@ static int32_t refuse_device(const struct accel_context *context, const char *na
     }
     add_reasons(context, name ? driver : NULL, &text);
     code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&text));
-    accel_error_remedy(error, "accelctl devices --all lists devices, and why other hardware is none");
+    accel_error_remedy(error,
+                       "accelctl devices --all lists devices, and why other hardware is none; for one that only a "
+                       "profile describes name its platform too");
     accel_strbuf_free(&text);
     return code;
 }

@@ -151,6 +151,15 @@ static bool asks_for_more(const struct accel_plan *plan, uint32_t index, bool *o
     return key->carried == ACCEL_KEY_BY_PLAN || asked;
 }
 
+/* Settings that a file in other types would satisfy. */
+static bool is_for_weights(const char *key)
+{
+    for (size_t i = 0; i < sizeof(satisfied) / sizeof(satisfied[0]); i++)
+        if (satisfied[i].holds == as_in_file && (strcmp(satisfied[i].key, key) == 0 || begins(key, "role.")))
+            return true;
+    return false;
+}
+
 int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error)
 {
     int32_t code;
@@ -167,8 +176,12 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
         setting = accel_plan_value(plan, accel_key_get(i)->name);
         accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
                         setting->place, setting->key, setting->value);
-        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, accel_key_get(i)->preset,
-                           setting->is_number ? setting->unit : "");
+        if (is_for_weights(setting->key))
+            accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
+                               setting->key, accel_key_get(i)->preset);
+        else
+            accel_error_remedy(error, "set %s=%s%s for a run", setting->key, accel_key_get(i)->preset,
+                               setting->is_number ? setting->unit : "");
         code = ACCEL_E_UNSUPPORTED;
     }
     return code;

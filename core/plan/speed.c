@@ -15,6 +15,9 @@
 /** Runs that count. */
 #define RUNS 20u
 
+/** A step may read so many times the bytes of another one whose speed foretells its own. */
+#define COMPARABLE 16.0
+
 /** A range that grows with each number. */
 struct range {
     double lower;
@@ -78,6 +81,9 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
     double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;
     for (uint32_t i = 0; i < accel_history_count(history); i++) {
         const struct accel_history_record *record = accel_history_get(history, i);
+        /* Steps that are much smaller spend their time on other things than bytes. */
+        if (record->kind == ACCEL_HISTORY_RUN && (double)record->step_bytes * COMPARABLE < least)
+            continue;
         double rate =
             record->kind == ACCEL_HISTORY_BANDWIDTH ? record->bandwidth : record->speed * (double)record->step_bytes;
         uint32_t before = range->runs;
@@ -119,6 +125,8 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
     const char *origin = NULL, *stated = "";
     uint64_t bandwidth;
     int32_t code;
+    if (plan->spread)
+        return add_speed(plan, &range, "not known where layers lie on several devices", error);
     of_this_model(plan, own, &range);
     if (range.runs)
         return add_speed(
@@ -143,7 +151,9 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
     if (accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
         range.upper = (double)bandwidth / (double)plan->step_weights;
         return add_speed(plan, &range,
-                         accel_plan_text(plan, "claimed: at most device.bandwidth (%s) / %" PRIu64 " bytes of weights",
+                         accel_plan_text(plan,
+                                         "claimed: at most device.bandwidth (%s) / %" PRIu64
+                                         " bytes of weights, with an empty cache",
                                          stated, plan->step_weights),
                          error);
     }

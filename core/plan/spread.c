@@ -311,7 +311,9 @@ static int32_t spread(struct accel_placer *p)
         balance(p);
         return ACCEL_OK;
     }
-    add_processors(p, &index, &code);
+    /* The processors of this host are no part of a machine that is elsewhere. */
+    if (p->s->plan->device)
+        add_processors(p, &index, &code);
     if (code == ACCEL_OK)
         fill(p);
     return code;

@@ -37,6 +37,7 @@ static const struct flag_row llama_rows[] = {
     {"memory.budget", "", "auto=", "it knows no budget"},
     {"kv.enabled", "", "true=", "it always keeps a cache"},
     {"cpu.pin", "", NULL, NULL},
+    {"placement", "", NULL, NULL},
     {"device.rank", "", NULL, NULL},
 };
 
@@ -44,7 +45,7 @@ static const struct flag_row vllm_rows[] = {
     {"context", "--max-model-len ", NULL, ""},
     {"sequences", "--max-num-seqs ", NULL, ""},
     {"batch", "--enable-chunked-prefill --max-num-batched-tokens ", NULL, ""},
-    {"attention.page", "--block-size ", "8=8 16=16 32=32 64=64 128=128", "its blocks have other sizes"},
+    {"attention.page", "", NULL, "its blocks are its own matter"},
     {"tensor.parallel", "--tensor-parallel-size ", NULL, ""},
     {"compute.type", "--dtype ", "auto=auto f32=float32 f16=float16 bf16=bfloat16", ""},
     {"kv.type.k", "", "auto= f16=", "its 8 bits are another format, and K and V have one type"},
@@ -56,6 +57,7 @@ static const struct flag_row vllm_rows[] = {
     {"cpu.threads", "", NULL, "the variable VLLM_CPU_OMP_THREADS_BIND of its build for processors says that"},
     {"cpu.pin", "", NULL, "the variable VLLM_CPU_OMP_THREADS_BIND of its build for processors says that"},
     {"memory.budget", "", "auto=", "it knows shares of a device only: --gpu-memory-utilization"},
+    {"placement", "", NULL, NULL},
     {"device.rank", "", NULL, NULL},
 };
 
@@ -214,6 +216,48 @@ static void print_quoted(const char *text)
     putchar('\'');
 }
 
+/* Devices that hold layers. */
+static uint32_t count_devices(const struct accel_plan *plan)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++) {
+        uint32_t seen = 0;
+
+        for (uint32_t j = 0; j < i; j++)
+            seen |= strcmp(accel_plan_layer_get(plan, i)->device, accel_plan_layer_get(plan, j)->device) == 0;
+        count += !seen;
+    }
+    return count;
+}
+
+/* Layers shared out over several devices. */
+static void emit_split(const struct accel_plan *plan, const struct program *program, FILE *flags)
+{
+    uint32_t devices = count_devices(plan);
+    char flag[FLAG];
+
+    if (devices < 2)
+        return;
+    if (strcmp(program->name, "llama-server") == 0)
+        snprintf(flag, sizeof flag, "--split-mode layer");
+    else
+        snprintf(flag, sizeof flag, "--pipeline-parallel-size %u", devices);
+    printf("#   %-24s layers on %u devices\n", flag, devices);
+    fprintf(flags, " \\\n    %s", flag);
+}
+
+/* A call that will fail says so itself. */
+static void emit_warning(const struct accel_plan *plan)
+{
+    struct accel_plan_fit fit = {.size = sizeof fit};
+    char text[32];
+
+    if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && !fit.fits)
+        printf("# IT DOES NOT FIT as planned: short by %s. accelctl plan --fit tries what can be changed.\n",
+               bytes_text(fit.short_by, text));
+}
+
 /* Layers that run on the processors, or all of them there. */
 static void emit_layers(const struct opened *opened, const struct program *program, FILE *flags)
 {
@@ -245,11 +289,14 @@ int emit_call(const struct opened *opened, const char *name)
 
     if (flags == NULL)
         return say(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the call", NULL);
-    printf("#!/bin/sh\n# %s as accelctl planned it.\n# Flags and the settings that they come from:\n", program->name);
+    printf("#!/bin/sh\n# %s as accelctl planned it.\n", program->name);
+    emit_warning(plan);
+    printf("# Flags and the settings that they come from:\n");
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
     emit_processors(plan, program, flags);
     emit_layers(opened, program, flags);
+    emit_split(plan, program, flags);
     if (!accel_model_description_is_file(model))
         printf("# The model is not here: put the path of its file in the place of %s.\n", path);
     printf("# What %s cannot be told:\n", program->name);

@@ -57,26 +57,37 @@ static const struct option_row options[] = {
     COMMON_OPTIONS(struct plan_options, common),
 };
 
+/* How much of the context fits, in words. */
+static void print_tokens(const struct accel_plan *plan, uint64_t tokens)
+{
+    const char *planned = accel_plan_setting_find(plan, "context")->value;
+    struct accel_plan_fit fit = {.size = sizeof fit};
+
+    if (tokens == 0)
+        printf(
+            "no context fits, not even of one token\n  remedy: accelctl plan --fit tries what else can be changed\n");
+    else if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && fit.budget == 0)
+        printf("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
+    else
+        printf("%" PRIu64 " tokens fit; planned are %s\n", tokens, planned);
+}
+
 static int print_most(const struct plan_options *chosen, const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     struct accel_error error = {0};
+    int code = EXIT_DONE;
     uint64_t tokens;
 
     if (accel_model_plan_max_context(opened->made, &tokens, &error) != ACCEL_OK)
         return say_session_error(chosen->common.json, &error);
-    if (chosen->common.json) {
-        int code = print_json(json_pack("{s:I, s:s}", "max_context", (json_int_t)tokens, "planned",
-                                        accel_plan_setting_find(plan, "context")->value),
-                              "accelctl/max-context/1");
-
-        return code == EXIT_DONE && tokens == 0 ? EXIT_SHORT : code;
-    }
-    if (tokens == 0)
-        printf("no context fits, not even of one token\n");
+    if (chosen->common.json)
+        code = print_json(json_pack("{s:I, s:s}", "max_context", (json_int_t)tokens, "planned",
+                                    accel_plan_setting_find(plan, "context")->value),
+                          "accelctl/max-context/1");
     else
-        printf("%" PRIu64 " tokens fit; planned are %s\n", tokens, accel_plan_setting_find(plan, "context")->value);
-    return tokens == 0 ? EXIT_SHORT : EXIT_DONE;
+        print_tokens(plan, tokens);
+    return code == EXIT_DONE && tokens == 0 ? EXIT_SHORT : code;
 }
 
 static int print_advice(const struct plan_options *chosen, const struct opened *opened)
@@ -181,6 +192,9 @@ static int run(int count, char **arguments, const struct verb *verb)
         return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit wants llama-server or vllm", NULL);
     if (chosen.emit != NULL && chosen.common.json)
         return say(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
+    if (chosen.fit && (chosen.most || chosen.advise != NULL || chosen.explain != NULL))
+        return say(chosen.common.json, EXIT_USAGE, "usage",
+                   "plan: --fit stands alone: --max-context, --advise and --explain answer other questions", NULL);
     wish.path = arguments[0];
     wish.platform = chosen.platform;
     wish.mode = chosen.mode;

@@ -40,10 +40,14 @@ static int32_t choose_format(struct accel_model_file *file, struct accel_error *
         file->format = ACCEL_MODEL_SAFETENSORS;
     else if (ends_in(part->path, ".gguf"))
         file->format = ACCEL_MODEL_GGUF;
-    else
-        return model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
-                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1],
-                           head[2], head[3]);
+    else {
+        model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
+                    "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1], head[2],
+                    head[3]);
+        if (head[0] == '{')
+            accel_error_remedy(error, "a plan that was written to a file is for accelctl run");
+        return ACCEL_E_UNSUPPORTED;
+    }
     return ACCEL_OK;
 }
 

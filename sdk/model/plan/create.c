@@ -112,13 +112,13 @@ static int32_t open_model(const char *path, struct plan_subject *subject, struct
 {
     int32_t code;
 
+    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
+        return ACCEL_OK;
     if (!accel_model_description_is_file(subject->description)) {
         accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND, "%s: is a description; its weights are not here", path);
         accel_error_remedy(&subject->reason, "name the model's file or folder");
         return ACCEL_OK;
     }
-    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
-        return ACCEL_OK;
     code = accel_model_open(path, NULL, &subject->model, &subject->reason);
     if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
         return ACCEL_OK;

@@ -19,7 +19,7 @@
 #include "sdk/model/plan/json.h"
 
 /* Bytes at once, and most bytes of a header that are looked at. */
-enum { CHUNK = 1 << 16 };
+enum { CHUNK = 1 << 16, TIME_TEXT = 48 };
 #define HEADER_MOST (64ull << 20)
 
 struct identity {
@@ -76,14 +76,19 @@ static int identify(int fd, uint64_t hashed, struct identity *out)
     return 1;
 }
 
+static void time_text(const struct identity *id, char text[TIME_TEXT])
+{
+    snprintf(text, TIME_TEXT, "%" PRId64 ".%09" PRId64, id->seconds, id->nanoseconds);
+}
+
 static void add_file(json_t *files, const char *path, int fd, uint64_t hashed)
 {
     char *real = realpath(path, NULL);
     struct identity id;
-    char changed[48], header[24];
+    char changed[TIME_TEXT], header[24];
 
     if (identify(fd, hashed, &id)) {
-        snprintf(changed, sizeof changed, "%" PRId64 ".%09" PRId64, id.seconds, id.nanoseconds);
+        time_text(&id, changed);
         snprintf(header, sizeof header, "%016" PRIx64, id.header);
         json_array_append_new(files,
                               json_pack("{s:o, s:I, s:s, s:s}", "path", plan_text_json(real == NULL ? path : real),
@@ -150,4 +155,31 @@ int32_t plan_identity_check(const struct accel_model *model, const json_t *files
     }
     json_decref(now);
     return code;
+}
+
+int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error)
+{
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        const json_t *then = json_array_get(files, i);
+        const char *path = json_string_value(json_object_get(then, "path"));
+        const char *changed = json_string_value(json_object_get(then, "changed"));
+        struct stat status;
+        struct identity now;
+        char text[TIME_TEXT];
+
+        if (path == NULL || changed == NULL)
+            continue;
+        if (stat(path, &status) != 0) {
+            accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", place, path);
+            accel_error_remedy(error, "put it back, or make the plan again with accelctl plan MODEL --out FILE");
+            return ACCEL_E_NOT_FOUND;
+        }
+        now = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, 0};
+        time_text(&now, text);
+        if (strcmp(text, changed) != 0 ||
+            json_integer_value(json_object_get(then, "bytes")) != (json_int_t)status.st_size)
+            return accel_error_set(error, ACCEL_E_REFUSED, "%s: %s %s", place, path,
+                                   strcmp(text, changed) != 0 ? "was changed since" : "has another size");
+    }
+    return ACCEL_OK;
 }

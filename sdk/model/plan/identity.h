@@ -15,4 +15,8 @@ json_t *plan_identity(const struct accel_model *model);
 int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,
                             struct accel_error *error);
 
+/* Compares sizes and times of such an array before anything is opened: ACCEL_E_NOT_FOUND for a file that is gone,
+ * ACCEL_E_REFUSED for one that was changed. */
+int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error);
+
 #endif

@@ -331,6 +331,10 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     *out_plan = NULL;
     code = read_record(&record, error);
     if (code == ACCEL_OK)
+        code = plan_identity_glance(json_object_get(part(&record, "model"), "files"), path, error);
+    if (code == ACCEL_E_REFUSED)
+        differs(error);
+    if (code == ACCEL_OK)
         code = take_given(&record, error);
     if (code == ACCEL_OK)
         code = plan_again(context, &record, options, &plan, error);

@@ -26,6 +26,7 @@ struct accel_model_plan_steps {
     struct accel_model_plan_step *steps;
     struct step_texts *texts; /* one for each step */
     uint32_t count;
+    uint32_t keep_running; /* 1: fit takes no step after which the file could not be run as it is */
 };
 
 /* One step that is being tried. */
@@ -150,7 +151,7 @@ static uint32_t saves(const struct accel_model_plan *plan, const struct accel_mo
 
 /* What came of a trial, and why. */
 static uint32_t judge(const struct accel_model_plan *plan, const struct trial *trial, uint32_t must_save,
-                      const char **out_text)
+                      uint32_t keep_running, const char **out_text)
 {
     *out_text = "";
     if (trial->error.code != ACCEL_OK) {
@@ -166,6 +167,10 @@ static uint32_t judge(const struct accel_model_plan *plan, const struct trial *t
     if (must_save && !saves(plan, trial->plan)) {
         *out_text = "it saves nothing here";
         return ACCEL_PLAN_STEP_SAME;
+    }
+    if (keep_running && plan->session != NULL && trial->plan->session == NULL) {
+        *out_text = trial->plan->reason.text;
+        return ACCEL_PLAN_STEP_REFUSED;
     }
     return ACCEL_PLAN_STEP_OFFERED;
 }
@@ -300,7 +305,7 @@ int32_t accel_model_plan_advise(const struct accel_model_plan *plan, const char 
         if (!applies(list, advice, plan))
             continue;
         try_advice(plan, advice, &trial);
-        state = judge(plan, &trial, must_save, &why);
+        state = judge(plan, &trial, must_save, 0, &why);
         code = add_step(list, plan, &trial, state, why, error);
         accel_model_plan_free(trial.plan);
     }
@@ -324,7 +329,7 @@ static int32_t take_step(struct accel_model_plan_steps *list, const struct accel
     int32_t code;
 
     try_advice(*plan, advice, &trial);
-    state = judge(*plan, &trial, 1, &why);
+    state = judge(*plan, &trial, 1, list->keep_running, &why);
     if (state == ACCEL_PLAN_STEP_OFFERED && trial.plan != NULL)
         state = ACCEL_PLAN_STEP_APPLIED;
     code = add_step(list, *plan, &trial, state, why, error);
@@ -408,8 +413,17 @@ int32_t accel_model_plan_fit(const struct accel_model_plan *plan, struct accel_m
     *out_fitted = NULL;
     *out_steps = NULL;
     code = make_list(plan, "oom", &list, error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        list->keep_running = 1;
         code = walk(list, plan, 0, &fitted, &taken, error);
+    }
+    /* What a run of this file cannot have is better than nothing that fits. */
+    if (code == ACCEL_OK && !model_plan_verdict(fitted).fits && plan->session != NULL) {
+        accel_model_plan_free(fitted);
+        fitted = NULL;
+        list->keep_running = 0;
+        code = walk(list, plan, 0, &fitted, &taken, error);
+    }
     if (code == ACCEL_OK && taken != 0 && model_plan_verdict(fitted).fits) {
         accel_model_plan_free(fitted);
         fitted = NULL;
