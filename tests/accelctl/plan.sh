@@ -85,7 +85,10 @@ try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --explain weights.
 is "$(value value)" q4 "4 bits on a T4"
 case $(value origin.file) in */devices/t4.yaml) ;; *) fail "weights.type is not of t4.yaml" ;; esac
 # A family that does not run can be planned.
-try 0 "$accelctl" plan bert-tiny
+try 4 "$accelctl" plan bert-tiny
+has "DOES NOT RUN on cpu:cpu0"
+has "architecture \"bert\" has no implementation here"
+try 0 "$accelctl" plan bert-tiny --platform cuda
 has "by formula"
 has "bert: 2 layers"
 # A setting that a run does not carry out: planned by formula, and no run.
@@ -197,7 +200,7 @@ touch -d '2020-01-01' "$model"
 cp "$plan" "$work/other.json"
 refused 4 "model.gguf was changed since"
 rm "$model"
-refused 4 "model.gguf: cannot open"
+refused 4 "model.gguf is not there"
 
 # Writing: a plan takes no other thing's place, and what fails leaves the old file.
 cp "$q8" "$model"
