@@ -22,8 +22,8 @@ int32_t accel_file_code(int system_error);
 int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error);
 
 /**
- * The same for a file that decides what a program does: it has to be owned by root or by the caller, and nobody else may
- * write to it, else ACCEL_E_DENIED with the reason and a remedy. What is checked is the file that is read.
+ * The same for a file that decides what a program does: it has to be owned by root or by the caller, and nobody else
+ * may write to it, else ACCEL_E_DENIED with the reason and a remedy. What is checked is the file that is read.
  */
 int32_t accel_file_read_trusted(const char *path, size_t limit, char **out_data, size_t *out_bytes,
                                 struct accel_error *error);

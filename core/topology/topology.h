@@ -154,7 +154,8 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
 /** Frees; NULL is fine. See above for the lock. */
 void accel_topology_free(struct accel_topology *topology);
 
-/** What hwloc wrote of the machine, as XML that accel_topology_load takes, freed with free(). See above for the lock. */
+/** What hwloc wrote of the machine, as XML that accel_topology_load takes, freed with free(). See above for the lock.
+ */
 int32_t accel_topology_export(const struct accel_topology *topology, char **out_xml, struct accel_error *error);
 
 /** What was found. Never NULL. */
