@@ -45,6 +45,20 @@ static inline bool accel_mul_size(size_t a, size_t b, size_t *out_product)
     return true;
 }
 
+/** A number of decimal digits alone, without sign, blank or unit. */
+static inline bool accel_digits_u64(const char *text, uint64_t *out_number)
+{
+    uint64_t number = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text < '0' || *text > '9' || !accel_mul_u64(number, 10, &number) ||
+            !accel_add_u64(number, (uint64_t)(*text - '0'), &number))
+            return false;
+    *out_number = number;
+    return true;
+}
+
 /** Rounds up to a multiple of `align`, which must be a power of two. */
 static inline bool accel_align_size(size_t value, size_t align, size_t *out_aligned)
 {

@@ -3,11 +3,15 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/checked.h"
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
+
+/* Facts beside those of the device and of the model: platform, device.count, device.profile, host.threads, host.memory.
+ */
+enum { OTHER_FACTS = 5 };
 
 /* Devices like this one: of the same driver and name. */
 static uint32_t count_alike(const struct accel_context *context, const struct accel_device_info *like)
@@ -65,7 +69,8 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
     const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
     const struct accel_amount *memory = &machine->memory_usable;
     plan->fact_count = 0;
-    plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + 24, sizeof(*plan->facts));
+    plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
+                                    sizeof(*plan->facts));
     if (plan->facts == NULL)
         return accel_plan_no_memory(error);
     if (plan->device)
@@ -115,11 +120,7 @@ bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint
                             const char **out_origin)
 {
     const char *text = accel_plan_fact(plan, key, out_origin);
-    char *end = NULL;
-    if (text == NULL || *text < '0' || *text > '9')
-        return false;
-    *out_number = strtoull(text, &end, 10);
-    return *end == '\0';
+    return text && accel_digits_u64(text, out_number);
 }
 
 /* ---- the public face ---- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/checked.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/device/context.h"
@@ -48,11 +49,7 @@ static const char *text_of(const struct accel_yaml_node *root, const char *key)
 
 static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
 {
-    char *end = NULL;
-    if (node == NULL || node->kind != ACCEL_YAML_TEXT || node->text[0] < '0' || node->text[0] > '9')
-        return false;
-    *out_number = strtoull(node->text, &end, 10);
-    return *end == '\0';
+    return node && node->kind == ACCEL_YAML_TEXT && accel_digits_u64(node->text, out_number);
 }
 
 static uint64_t number_of(const struct accel_yaml_node *root, const char *key)

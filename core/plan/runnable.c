@@ -133,22 +133,25 @@ static bool is_satisfied(const struct accel_plan *plan, const struct accel_profi
 
 /* ---- who asked ---- */
 
-/* From the environment by another program's name of it. */
+/* From the environment by another program's name of it: whoever set it may not know of this one, so it is only noted.
+ */
 static bool is_alias(const struct accel_profile_setting *setting)
 {
     return setting->layer == ACCEL_PROFILE_ENVIRONMENT && !begins(setting->place, "environment ACCEL_");
 }
 
-/* A setting that asks for something that a run does not do; *out_refused where that is no mere hint. */
-static bool asks_for_more(const struct accel_plan *plan, uint32_t index, bool *out_refused)
+/* The next setting from *index on that asks for something that a run does not do, or NULL; *index is then behind it. */
+static const struct accel_profile_setting *next_unmet(const struct accel_plan *plan, uint32_t *index)
 {
-    const struct accel_key *key = accel_key_get(index);
-    const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
-    bool asked = setting->layer >= ACCEL_PROFILE_ENVIRONMENT;
-    *out_refused = !is_alias(setting);
-    if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 || is_satisfied(plan, setting))
-        return false;
-    return key->carried == ACCEL_KEY_BY_PLAN || asked;
+    while (*index < accel_key_count()) {
+        const struct accel_key *key = accel_key_get((*index)++);
+        const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
+        if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 || is_satisfied(plan, setting))
+            continue;
+        if (key->carried == ACCEL_KEY_BY_PLAN || setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
+            return setting;
+    }
+    return NULL;
 }
 
 /* Settings that a file in other types would satisfy. */
@@ -160,44 +163,43 @@ static bool is_for_weights(const char *key)
     return false;
 }
 
+static int32_t refuse_unmet(const struct accel_profile_setting *setting, struct accel_error *error)
+{
+    const char *preset = accel_key_find(setting->key)->preset;
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
+                    setting->place, setting->key, setting->value);
+    if (is_for_weights(setting->key))
+        accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
+                           setting->key, preset);
+    else
+        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, preset,
+                           setting->is_number ? setting->unit : "");
+    return ACCEL_E_UNSUPPORTED;
+}
+
 int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error)
 {
+    const struct accel_profile_setting *setting;
+    uint32_t index = 0;
     int32_t code;
     if (plan == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_runnable wants a plan");
     code = accel_plan_need_device(plan, error);
     if (code == ACCEL_OK)
         code = accel_replay_refuse(plan->context, plan->device->info.name, error);
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_profile_setting *setting;
-        bool refused;
-        if (!asks_for_more(plan, i, &refused) || !refused)
-            continue;
-        setting = accel_plan_value(plan, accel_key_get(i)->name);
-        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
-                        setting->place, setting->key, setting->value);
-        if (is_for_weights(setting->key))
-            accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
-                               setting->key, accel_key_get(i)->preset);
-        else
-            accel_error_remedy(error, "set %s=%s%s for a run", setting->key, accel_key_get(i)->preset,
-                               setting->is_number ? setting->unit : "");
-        code = ACCEL_E_UNSUPPORTED;
-    }
+    while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
+        if (!is_alias(setting))
+            code = refuse_unmet(setting, error);
     return code;
 }
 
 int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error)
 {
+    const struct accel_profile_setting *setting;
+    uint32_t index = 0;
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_profile_setting *setting;
-        bool refused;
-        if (!asks_for_more(plan, i, &refused))
-            continue;
-        setting = accel_plan_value(plan, accel_key_get(i)->name);
-        code = accel_plan_add_hint(plan, refused ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, setting->key, "", error,
+    while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
+        code = accel_plan_add_hint(plan, is_alias(setting) ? ACCEL_NOTE_INFO : ACCEL_NOTE_WARN, setting->key, "", error,
                                    "a run does not carry out %s=%s (%s)", setting->key, setting->value, setting->place);
-    }
     return code;
 }

@@ -279,6 +279,27 @@ static void test_bad_maps(void **state)
     }
 }
 
+/* What comes after the layers goes where the last of them lies: there has to be one. */
+static void test_map_without_layers(void **state)
+{
+    struct bench *b = *state;
+    const struct accel_given given = {"placement", "", "the test"};
+    const struct accel_plan_request request = {.size = sizeof(request), .given = &given, .given_count = 1};
+    const struct accel_sketch_weight weight = {
+        sizeof(weight), ACCEL_NO_LAYER, "filter", "vision", "conv", ACCEL_F16, 0, 64, 64};
+    const struct accel_sketch_component component = {.size = sizeof(component), .name = "vision"};
+    const struct accel_sketch sketch = {.size = sizeof(sketch),
+                                        .weight_count = 1,
+                                        .component_count = 1,
+                                        .weights = &weight,
+                                        .components = &component,
+                                        .origin = "the test"};
+    open_context(b, 4000000, 4000000);
+    assert_int_equal(accel_plan_create(b->context, &request, &b->plan, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(b->plan, &sketch, &b->error), ACCEL_E_INVALID);
+    assert_non_null(strstr(b->error.text, "the model has no layers"));
+}
+
 static void test_offload(void **state)
 {
     static const struct row rows[] = {{ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:a", TABLE, 0},
@@ -351,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_balanced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_map, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_maps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_map_without_layers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_offload, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_processors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_described, set_up, tear_down),

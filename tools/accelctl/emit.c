@@ -66,11 +66,12 @@ struct program {
     const char *call;
     const struct flag_row *rows;
     uint32_t count;
+    uint32_t places; /* 1: -C, -ngl say on which processors threads are, and how many layers a device has */
 };
 
 static const struct program programs[] = {
-    {"llama-server", "llama-server -m ", llama_rows, sizeof llama_rows / sizeof *llama_rows},
-    {"vllm", "vllm serve ", vllm_rows, sizeof vllm_rows / sizeof *vllm_rows},
+    {"llama-server", "llama-server -m ", llama_rows, sizeof llama_rows / sizeof *llama_rows, 1},
+    {"vllm", "vllm serve ", vllm_rows, sizeof vllm_rows / sizeof *vllm_rows, 0},
 };
 
 static const struct program *find_program(const char *name)
@@ -186,13 +187,11 @@ static void emit_setting(const struct accel_plan *plan, const struct program *pr
 }
 
 /* Threads are pinned by a mask of processors. */
-static void emit_processors(const struct accel_plan *plan, const struct program *program, FILE *flags)
+static void emit_processors(const struct accel_plan *plan, FILE *flags)
 {
     uint64_t mask = 0;
     uint32_t ranks = 1;
 
-    if (strcmp(program->name, "llama-server") != 0)
-        return;
     for (uint32_t rank = 0; rank < ranks; rank++) {
         int32_t processor = accel_plan_processor(plan, rank, &ranks);
 
@@ -259,7 +258,7 @@ static void emit_warning(const struct accel_plan *plan)
 }
 
 /* Layers that run on the processors, or all of them there. */
-static void emit_layers(const struct opened *opened, const struct program *program, FILE *flags)
+static void emit_layers(const struct opened *opened, FILE *flags)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
@@ -270,7 +269,7 @@ static void emit_layers(const struct opened *opened, const struct program *progr
     uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);
     char flag[FLAG];
 
-    if (strcmp(program->name, "llama-server") != 0 || (!on_processors && layers == 0))
+    if (!on_processors && layers == 0)
         return;
     snprintf(flag, sizeof flag, "-ngl %" PRIu64, on_processors ? 0 : layers + 1 - (last > layers ? layers : last));
     printf("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
@@ -294,8 +293,10 @@ int emit_call(const struct opened *opened, const char *name)
     printf("# Flags and the settings that they come from:\n");
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
-    emit_processors(plan, program, flags);
-    emit_layers(opened, program, flags);
+    if (program->places) {
+        emit_processors(plan, flags);
+        emit_layers(opened, flags);
+    }
     emit_split(plan, program, flags);
     if (!accel_model_description_is_file(model))
         printf("# The model is not here: put the path of its file in the place of %s.\n", path);
