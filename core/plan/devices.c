@@ -88,27 +88,38 @@ static int32_t make_items(struct accel_placer *p)
 
 /* ---- rows and the verdict ---- */
 
+static bool joins(const struct accel_plan_layer *row, const struct accel_placer_item *item, const char *device)
+{
+    return row && item->layer != ACCEL_NO_LAYER && row->last != ACCEL_NO_LAYER &&
+           strcmp(row->component, item->component->name) == 0 && strcmp(row->device, device) == 0;
+}
+
+/* The new row, or NULL without memory. */
+static struct accel_plan_layer *begin_row(struct accel_plan *plan, const struct accel_placer_item *item,
+                                          const char *device)
+{
+    struct accel_plan_layer row = {
+        .size = sizeof(row),
+        .first = item->layer,
+        .component = accel_plan_text(plan, "%s", item->component->name),
+        .device = accel_plan_text(plan, "%s", device),
+    };
+    if (!row.component || !row.device || !accel_plan_rows_add(plan, &plan->layers, &row, sizeof(row)))
+        return NULL;
+    return plan->layers.items[plan->layers.count - 1];
+}
+
 static int32_t make_rows(struct accel_placer *p)
 {
-    struct accel_plan *plan = p->s->plan;
     struct accel_plan_layer *row = NULL;
     for (uint32_t i = 0; i < p->item_count; i++) {
         const struct accel_placer_item *item = &p->items[i];
         struct accel_placer_target *target = &p->targets[item->target];
-        bool joins = row && item->layer != ACCEL_NO_LAYER && row->last != ACCEL_NO_LAYER &&
-                     strcmp(row->component, item->component->name) == 0 && strcmp(row->device, target->name) == 0;
         target->used = true;
-        if (!joins) {
-            struct accel_plan_layer fresh = {
-                .size = sizeof(fresh),
-                .first = item->layer,
-                .component = accel_plan_text(plan, "%s", item->component->name),
-                .device = accel_plan_text(plan, "%s", target->name),
-            };
-            if (!fresh.component || !fresh.device || !accel_plan_rows_add(plan, &plan->layers, &fresh, sizeof(fresh)))
-                return accel_plan_no_memory(p->s->error);
-            row = plan->layers.items[plan->layers.count - 1];
-        }
+        if (!joins(row, item, target->name))
+            row = begin_row(p->s->plan, item, target->name);
+        if (row == NULL)
+            return accel_plan_no_memory(p->s->error);
         row->last = item->layer;
         row->weight_bytes = accel_plan_add(row->weight_bytes, item->weights);
         row->state_bytes = accel_plan_add(row->state_bytes, item->state);
@@ -133,10 +144,15 @@ static void sum_targets(struct accel_placer *p)
         p->targets[0].taken = accel_plan_add(p->targets[0].taken, p->s->weights - placed);
 }
 
+/* Bytes that a device has too few; 0 where nobody knows what it has. */
+static uint64_t lack_of(const struct accel_placer_target *target)
+{
+    return target->budget.bytes && target->taken > target->budget.bytes ? target->taken - target->budget.bytes : 0;
+}
+
 static int32_t note_device(struct accel_placer *p, const struct accel_placer_target *target)
 {
-    uint64_t lack =
-        target->budget.bytes && target->taken > target->budget.bytes ? target->taken - target->budget.bytes : 0;
+    uint64_t lack = lack_of(target);
     return accel_plan_add_note(p->s->plan, lack ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, "placement", "", p->s->error,
                                "%s takes %" PRIu64 " of %" PRIu64 " bytes (%s)%s", target->name, target->taken,
                                target->budget.bytes, target->budget.bytes ? target->budget.origin : "not known",
@@ -160,48 +176,67 @@ static int32_t repeat_rows(struct accel_plan *plan, uint32_t used, struct accel_
     return ACCEL_OK;
 }
 
-/* Every device has to have room for its part, and the host's budget for the whole. */
-static int32_t judge(struct accel_placer *p)
+/** What the devices in use come to together. */
+struct total {
+    struct accel_plan_budget budget; /* 0 bytes where that of one of them is not known */
+    uint64_t needed;                 /* the host's part, too */
+    uint64_t lack;                   /* of the device that lacks most */
+    uint32_t devices;
+};
+
+static int32_t add_up(const struct accel_placer *p, struct total *out)
 {
-    struct accel_plan *plan = p->s->plan;
-    struct accel_plan_budget whole = {0};
-    uint32_t used = 0, last = 0;
-    uint64_t needed = p->s->host, lack = 0;
     bool known = true;
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++) {
+    *out = (struct total){.needed = p->s->host};
+    for (uint32_t i = 0; i < p->target_count; i++) {
         const struct accel_placer_target *target = &p->targets[i];
         if (!target->used)
             continue;
         if (target->budget.bytes && target->budget.origin == NULL)
             return accel_plan_no_memory(p->s->error);
-        needed = accel_plan_add(needed, target->taken);
         known = known && target->budget.bytes != 0;
-        whole.bytes = accel_plan_add(whole.bytes, target->budget.bytes);
-        if (target->budget.bytes && target->taken > target->budget.bytes && target->taken - target->budget.bytes > lack)
-            lack = target->taken - target->budget.bytes;
-        last = i;
-        used += target->members;
+        out->budget =
+            (struct accel_plan_budget){accel_plan_add(out->budget.bytes, target->budget.bytes), target->budget.origin};
+        out->needed = accel_plan_add(out->needed, target->taken);
+        out->lack = lack_of(target) > out->lack ? lack_of(target) : out->lack;
+        out->devices += target->members;
     }
-    if (needed == UINT64_MAX)
-        return accel_error_set(p->s->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
-    plan->spread = used > 1;
-    whole.bytes = known ? whole.bytes : 0;
-    whole.origin = used == 1 ? p->targets[last].budget.origin
-                             : accel_plan_text(plan, "memory of %" PRIu32 " devices, each with its own", used);
-    for (uint32_t i = 0; i < p->target_count && used > 1 && code == ACCEL_OK; i++)
+    if (!known)
+        out->budget.bytes = 0;
+    return out->needed == UINT64_MAX
+               ? accel_error_set(p->s->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits")
+               : ACCEL_OK;
+}
+
+/* What several devices have to be told apart by. */
+static int32_t note_devices(struct accel_placer *p, struct total *total)
+{
+    int32_t code = ACCEL_OK;
+    total->budget.origin =
+        accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, each with its own", total->devices);
+    for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++)
         if (p->targets[i].used)
             code = note_device(p, &p->targets[i]);
-    if (code == ACCEL_OK && used > 1)
-        code = repeat_rows(plan, used, p->s->error);
+    return code == ACCEL_OK ? repeat_rows(p->s->plan, total->devices, p->s->error) : code;
+}
+
+/* Every device has to have room for its part, and the host's budget for the whole. */
+static int32_t judge(struct accel_placer *p)
+{
+    struct accel_plan *plan = p->s->plan;
+    struct total total;
+    int32_t code = add_up(p, &total);
+    if (code == ACCEL_OK && total.devices > 1)
+        code = note_devices(p, &total);
     if (code != ACCEL_OK)
         return code;
-    accel_plan_whole_budget(plan, &whole);
-    code = accel_plan_judge_fit(plan, needed, &whole, p->s->error);
+    plan->spread = total.devices > 1;
+    accel_plan_whole_budget(plan, &total.budget);
+    code = accel_plan_judge_fit(plan, total.needed, &total.budget, p->s->error);
     /* A budget of the caller that is above what the machine has is believed; one device of several is not. */
-    if (used > 1 && lack > plan->fit.short_by) {
+    if (plan->spread && total.lack > plan->fit.short_by) {
         plan->fit.fits = 0;
-        plan->fit.short_by = lack;
+        plan->fit.short_by = total.lack;
     }
     return code;
 }

@@ -234,9 +234,13 @@ static uint32_t planar_id(const struct accel_plan_type *type)
                : 0;
 }
 
+/* The id of a type without groups; none for codebooks, which no file has. */
 static uint32_t plain_id(const char *name)
 {
-    return strcmp(name, "f32") == 0 ? ACCEL_F32 : strcmp(name, "f16") == 0 ? ACCEL_F16 : ACCEL_BF16;
+    return strcmp(name, "f32") == 0    ? ACCEL_F32
+           : strcmp(name, "f16") == 0  ? ACCEL_F16
+           : strcmp(name, "bf16") == 0 ? ACCEL_BF16
+                                       : ACCEL_TYPE_NONE;
 }
 
 /* A type that the device's matrices cannot read: another form of the same bits, or what the policy says. */
