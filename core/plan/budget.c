@@ -41,9 +41,9 @@ void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *bu
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget)
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.budget");
+    /* It makes no memory where there is less. */
     if (setting->is_number)
-        *budget = (struct accel_plan_budget){(uint64_t)setting->number,
-                                             accel_plan_text(plan, "memory.budget: %s", setting->place)};
+        accel_plan_lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.budget: %s", setting->place));
     accel_plan_lower(budget, plan->context->options.memory_budget, "the budget that the application gave its context");
 }
 

@@ -31,9 +31,9 @@ struct accel_host_limits {
     struct accel_amount memory_total;     /**< bytes of the machine */
     struct accel_amount memory_available; /**< bytes that can be taken without swapping */
     struct accel_amount memory_limit;     /**< bytes: smallest limit of the group and its parents */
-    struct accel_amount
-        memory_room;  /**< bytes left under the limit that leaves least, page cache not counted as used */
-    const char *cpus; /**< list of hardware threads that the calling thread may run on, or NULL */
+    struct accel_amount memory_room; /**< bytes left under the limit of a group or of the process that leaves least,
+                                        page cache not counted as used */
+    const char *cpus;                /**< list of hardware threads that the calling thread may run on, or NULL */
     const char *cpus_origin;
 };
 

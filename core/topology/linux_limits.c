@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
@@ -363,6 +366,38 @@ static void read_affinity(struct reader *reader)
     free(text);
 }
 
+/* The smaller one of the room that is known and of what `limit` leaves beside `used`. */
+static void offer_room(struct reader *reader, rlim_t limit, uint64_t used, const char *origin)
+{
+    struct accel_amount *room = &reader->limits->memory_room;
+    uint64_t bytes = limit > used ? (uint64_t)limit - used : 0;
+    if (limit == RLIM_INFINITY || (room->origin && room->bytes <= bytes))
+        return;
+    /* Nothing left is one byte: zero bytes would say that nobody knows. */
+    *room = (struct accel_amount){bytes ? bytes : 1, origin};
+}
+
+/* Limits of the process itself, of this one only: a root of files tells of another. */
+static void read_process(struct reader *reader)
+{
+    const char *as = "RLIMIT_AS (ulimit -v), less what the process has";
+    const char *data = "RLIMIT_DATA (ulimit -d), less what the process has";
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long size = 0, heap = 0;
+    struct rlimit limit;
+    char *text;
+    if (reader->root[0] != '\0')
+        return;
+    text = read_text(reader, "/proc/self/statm");
+    if (text && sscanf(text, "%llu %*u %*u %*u %*u %llu", &size, &heap) != 2)
+        size = heap = 0;
+    free(text);
+    if (getrlimit(RLIMIT_AS, &limit) == 0)
+        offer_room(reader, limit.rlim_cur, size * page, as);
+    if (getrlimit(RLIMIT_DATA, &limit) == 0)
+        offer_room(reader, limit.rlim_cur, heap * page, data);
+}
+
 int32_t accel_limits_read(const char *root, struct accel_arena *arena, struct accel_host_limits *out_limits,
                           struct accel_error *error)
 {
@@ -371,6 +406,7 @@ int32_t accel_limits_read(const char *root, struct accel_arena *arena, struct ac
     read_groups(&reader);
     read_meminfo(&reader);
     read_affinity(&reader);
+    read_process(&reader);
     if (reader.no_memory)
         return accel_error_set(error, ACCEL_E_MEMORY, "out of memory while reading the limits of the process");
     return ACCEL_OK;

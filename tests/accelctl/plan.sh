@@ -209,4 +209,13 @@ one_error "not a regular file"
 try 3 "$accelctl" plan "$model" --out "$work/none/plan.json"
 one_error "$work/none/plan.json"
 is "$(ls "$work" | grep -c 'json\.')" 0 "files left beside"
+# A budget makes no memory, and limits of the process count.
+try 5 "$accelctl" plan llama-2-70b --platform cpu --set memory.budget=100000GiB
+try 5 sh -c "ulimit -v 2000000; exec '$accelctl' plan llama-2-7b --platform cpu"
+has "RLIMIT_AS"
+# One question at a time.
+try 2 "$accelctl" plan "$q8" --fit --max-context
+one_error "one question each"
+try 2 "$accelctl" plan "$q8" --advise oom --out "$work/never.json"
+one_error "--out"
 finish

@@ -192,9 +192,13 @@ static int run(int count, char **arguments, const struct verb *verb)
         return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit wants llama-server or vllm", NULL);
     if (chosen.emit != NULL && chosen.common.json)
         return say(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
-    if (chosen.fit && (chosen.most || chosen.advise != NULL || chosen.explain != NULL))
+    if ((uint32_t)chosen.fit + chosen.most + (chosen.advise != NULL) + (chosen.explain != NULL) +
+            (chosen.emit != NULL) >
+        1)
         return say(chosen.common.json, EXIT_USAGE, "usage",
-                   "plan: --fit stands alone: --max-context, --advise and --explain answer other questions", NULL);
+                   "plan: --fit, --max-context, --advise, --explain and --emit answer one question each", NULL);
+    if (chosen.out != NULL && (chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
+        return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --out is for the plan itself, or with --fit", NULL);
     wish.path = arguments[0];
     wish.platform = chosen.platform;
     wish.mode = chosen.mode;
