@@ -27,31 +27,31 @@ ACCEL_BEGIN_C
 /** Bytes of one class. Closed. */
 struct accel_history_class {
     uint32_t memory_class; /**< ACCEL_MEMORY_... */
-    uint32_t zero;
-    uint64_t planned;
-    uint64_t measured;
+    uint32_t zero;         /**< written 0 */
+    uint64_t planned;      /**< bytes that the plan counted with */
+    uint64_t measured;     /**< most bytes that were held at once */
 };
 
 /** One record. Open. Texts are at most 500 bytes; NULL and "" are the same. Numbers that are not known are 0. */
 struct accel_history_record {
     uint32_t size;
-    uint32_t kind;        /**< ACCEL_HISTORY_... */
-    const char *device;   /**< "cpu:cpu0" */
-    const char *driver;   /**< name and version: "cpu 0.1.0" */
-    const char *model;    /**< accel_plan_model of the plan; empty for a bandwidth */
-    const char *settings; /**< accel_plan_variant of the plan; empty for a bandwidth */
-    uint64_t time;        /**< seconds since 1970; 0 when adding: now */
-    uint64_t context;     /**< tokens */
-    uint64_t planned;     /**< bytes in all */
-    uint64_t measured;    /**< peak of the same */
-    uint64_t step_bytes;  /**< that one step of one token reads: the plan's */
-    uint64_t prompt;      /**< tokens that were read */
-    uint64_t tokens;      /**< tokens that were written */
-    double prompt_speed;  /**< tokens a second */
-    double speed;         /**< tokens a second, written */
-    double bandwidth;     /**< bytes a second */
-    uint32_t threads;
-    uint32_t class_count;
+    uint32_t kind;                             /**< ACCEL_HISTORY_... */
+    const char *device;                        /**< "cpu:cpu0" */
+    const char *driver;                        /**< name and version: "cpu 0.1.0" */
+    const char *model;                         /**< accel_plan_model of the plan; empty for a bandwidth */
+    const char *settings;                      /**< accel_plan_variant of the plan; empty for a bandwidth */
+    uint64_t time;                             /**< seconds since 1970; 0 when adding: now */
+    uint64_t context;                          /**< tokens */
+    uint64_t planned;                          /**< bytes in all */
+    uint64_t measured;                         /**< peak of the same */
+    uint64_t step_bytes;                       /**< that one step of one token reads: the plan's */
+    uint64_t prompt;                           /**< tokens that were read */
+    uint64_t tokens;                           /**< tokens that were written */
+    double prompt_speed;                       /**< tokens a second */
+    double speed;                              /**< tokens a second, written */
+    double bandwidth;                          /**< bytes a second */
+    uint32_t threads;                          /**< of the run */
+    uint32_t class_count;                      /**< of `classes` */
     const struct accel_history_class *classes; /**< at most ACCEL_MEMORY_END */
 };
 

@@ -22,13 +22,13 @@ ACCEL_BEGIN_C
 /* ---- the tables ---- */
 
 /* What a setting may hold. */
-#define ACCEL_SETTING_INTEGER 0u
+#define ACCEL_SETTING_INTEGER 0u  /**< a whole number, with its unit where it has one: 2048tok */
 #define ACCEL_SETTING_SIZE 1u     /**< bytes; written with B, KiB, MiB, GiB, TiB, MB or GB */
 #define ACCEL_SETTING_DURATION 2u /**< milliseconds; written with ms, s or min */
 #define ACCEL_SETTING_FLAG 3u     /**< true or false */
 #define ACCEL_SETTING_CHOICE 4u   /**< one of `words` */
 #define ACCEL_SETTING_EXTENT 5u   /**< one to three sizes, as 8x16 */
-#define ACCEL_SETTING_TEXT 6u
+#define ACCEL_SETTING_TEXT 6u     /**< anything; whoever acts on it checks it */
 
 /* Who acts on a setting. */
 #define ACCEL_CARRIED_RUN 0u    /**< a run of this version */

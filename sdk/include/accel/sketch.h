@@ -27,9 +27,9 @@ struct accel_sketch_weight {
     const char *role;      /**< "embedding", "attention.q", "attention.k", "attention.v", "attention.o", "ffn.up",
                                 "ffn.gate", "ffn.down", "head", "norm", "conv", "other" */
     uint32_t type;         /**< of the file: ACCEL_F16, ...; ACCEL_TYPE_NONE: not known */
-    uint32_t zero;
-    uint64_t rows;
-    uint64_t columns;
+    uint32_t zero;         /**< written 0 */
+    uint64_t rows;         /**< outputs; 1 for a vector */
+    uint64_t columns;      /**< elements of a row */
 };
 
 /** The shape of one component. Closed. Zero in a member: it has no such thing. */
@@ -51,9 +51,9 @@ struct accel_sketch_component {
 /** A model. Open. */
 struct accel_sketch {
     uint32_t size;
-    uint32_t weight_count;
-    uint32_t component_count;
-    uint32_t zero;
+    uint32_t weight_count;    /**< of `weights` */
+    uint32_t component_count; /**< of `components` */
+    uint32_t zero;            /**< written 0 */
     const struct accel_sketch_weight *weights;
     const struct accel_sketch_component *components;
     const char *origin; /**< the file, or the descriptor's file:line */
