@@ -74,6 +74,12 @@ verbs()
     "$accelctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 }
 
+# True in a build with sanitizers, which want more address space than limits leave.
+sanitized()
+{
+    nm "$ACCEL_TEST_BUILDDIR/.libs/libaccel.so" | grep -qE '__(asan|ubsan|tsan)'
+}
+
 finish()
 {
     echo "$checks checks"

@@ -19,7 +19,7 @@ case $(value devices.0.detail) in
 *) level=other ;;
 esac
 # They hang on the rounding that the compiler's usual optimization makes, too.
-if nm "$ACCEL_TEST_BUILDDIR/.libs/libaccel.so" | grep -qE '__(asan|ubsan|tsan)'; then level=other; fi
+if sanitized; then level=other; fi
 
 # What a user has installed; here it lies in the build tree. The sanitizers of a build go with its libraries.
 pkg_config()
