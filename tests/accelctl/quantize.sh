@@ -28,8 +28,35 @@ try 0 "$accelctl" quantize --json --type f16 --keep 'token*' "$f32" "$out"
 is "$(value tensors.0.reason)" "kept as asked" "reason of a kept tensor"
 is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of the file"
 
-try 3 "$accelctl" quantize --type q9 "$f32" "$out"
-one_error '"q9"'
+# Rows of 64 values are no blocks of 256: a line says what they got, in both forms.
+rm -f "$out"
+try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
+grep -qE '^[0-9]+ matrices have rows that are no whole number of blocks of Q3_K: they got IQ4_NL$' "$work/out" ||
+    fail "no line about rows that are no whole number of blocks"
+grep -q '^replaced' "$work/out" && fail "a new file replaced something"
+told=$(sed -n 's/ matrices have.*IQ4_NL$//p' "$work/out")
+try 0 "$accelctl" quantize --dry-run --type q3_k "$f32" "$out"
+has "would be replaced: the file that has that name"
+try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
+has "replaced: the file that has that name"
+try 0 "$accelctl" quantize --json --type Q3_K "$f32" "$out"
+is "$(value other_types.0.matrices) $(value other_types.0.to)" "$told IQ4_NL" "other types in JSON"
+is "$(value replaced)" true "replaced in JSON"
+try 0 "$accelctl" quantize --type q8_0 "$f32" "$out"
+grep -q 'blocks of Q8_0: it got F16$\|blocks of Q8_0: they got F16$' "$work/out" || fail "no line about rows of Q8_0"
+
+# Every word that the command knows is a type of the library, and is in the help.
+try 0 "$accelctl" quantize --help
+cp "$work/out" "$work/help"
+for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs q3_k q2_k; do
+    try 0 "$accelctl" quantize -n --type "$type" "$f32" "$work/none.gguf"
+    grep -qw "$type" "$work/help" || fail "the help has no $type"
+done
+try 2 "$accelctl" quantize --type q8 "$f32" "$out"
+one_error "did you mean q8_0?"
+try 2 "$accelctl" quantize --type zzzzzz "$f32" "$out"
+one_error "'zzzzzz'"
+grep -q "did you mean" "$work/err" && fail "zzzzzz is near to nothing"
 try 3 "$accelctl" quantize "$models/hf" "$out"
 one_error "q4_g128"
 try 0 "$accelctl" quantize --type q4_g32 "$models/hf" "$work/packed"
@@ -40,6 +67,9 @@ try 2 "$accelctl" quantize "$f32"
 one_error "wants an argument"
 cp "$f32" "$work/same.gguf"
 try 2 "$accelctl" quantize "$work/same.gguf" "$work/same.gguf"
+one_error "is the file that is read"
+ln -s same.gguf "$work/link.gguf"
+try 2 "$accelctl" quantize -n "$work/same.gguf" "$work/link.gguf"
 one_error "is the file that is read"
 
 # A full disk, as far as a limit on files is one: an error with a name, and no file of that name.

@@ -69,6 +69,8 @@ accelctl_sources = \
 	%D%/verb_snapshot.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \
+	%D%/words.c \
+	%D%/words.h \
 	%D%/working.c \
 	%D%/working.h \
 	%D%/verbs.c \

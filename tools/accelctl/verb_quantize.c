@@ -3,11 +3,14 @@
 
 #include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
+#include "tools/accelctl/words.h"
 
 #include <accel/model/quantize.h>
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +86,70 @@ static int32_t tell(void *data, uint64_t done, uint64_t all)
 
 /* ---- results ---- */
 
+/* What a run came to, beside its job. */
+struct outcome {
+    const char *path;
+    uint64_t resumed;
+    double seconds;
+    uint32_t replaced; /* there was, or would be, a file of that name before */
+};
+
+/* 1 where the tensor has another type than was asked for, because its rows are no whole number of blocks of that. */
+static uint32_t is_narrow(const struct accel_quantize_row *row)
+{
+    return strcmp(row->reason, "rows are no whole number of blocks") == 0;
+}
+
+/* Matrices that got the type of the tensor at `index` for their rows; 0 where an earlier tensor tells the same. */
+static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t index)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+
+        if (!is_narrow(row) || row->to != accel_quantize_get(job, index)->to)
+            continue;
+        if (i < index)
+            return 0;
+        count++;
+    }
+    return is_narrow(accel_quantize_get(job, index)) ? count : 0;
+}
+
+static json_t *narrow_json(const struct accel_quantize_job *job)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        uint64_t count = count_narrow(job, i);
+
+        if (count > 0)
+            json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "matrices", (json_int_t)count, "to",
+                                                  accel_quantize_get(job, i)->to_name, "reason",
+                                                  accel_quantize_get(job, i)->reason));
+    }
+    return list;
+}
+
+static void print_narrow(const struct accel_quantize_job *job, const char *type)
+{
+    char wanted[16];
+    size_t length = 0;
+
+    for (; type[length] != '\0' && length + 1 < sizeof wanted; length++)
+        wanted[length] = (char)toupper((unsigned char)type[length]);
+    wanted[length] = '\0';
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        uint64_t count = count_narrow(job, i);
+
+        if (count > 0)
+            printf("%llu %s rows that are no whole number of blocks of %s: %s got %s\n", (unsigned long long)count,
+                   count == 1 ? "matrix has" : "matrices have", wanted, count == 1 ? "it" : "they",
+                   accel_quantize_get(job, i)->to_name);
+    }
+}
+
 static json_t *row_json(const struct accel_quantize_row *row)
 {
     json_t *error = row->converted && row->relative_error >= 0 ? json_real(row->relative_error) : json_null();
@@ -92,15 +159,16 @@ static json_t *row_json(const struct accel_quantize_row *row)
                      (json_int_t)row->bytes, "reason", row->reason, "relative_error", error);
 }
 
-static int print_document(const struct accel_quantize_job *job, const char *out, uint64_t resumed, double seconds)
+static int print_document(const struct accel_quantize_job *job, const struct outcome *outcome)
 {
     json_t *rows = json_array();
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++)
         json_array_append_new(rows, row_json(accel_quantize_get(job, i)));
-    return print_json(json_pack("{s:s, s:I, s:I, s:f, s:o}", "path", out, "bytes",
-                                (json_int_t)accel_quantize_bytes(job), "resumed", (json_int_t)resumed, "seconds",
-                                seconds, "tensors", rows),
+    return print_json(json_pack("{s:s, s:I, s:b, s:I, s:f, s:o, s:o}", "path", outcome->path, "bytes",
+                                (json_int_t)accel_quantize_bytes(job), "replaced", outcome->replaced != 0, "resumed",
+                                (json_int_t)outcome->resumed, "seconds", outcome->seconds, "other_types",
+                                narrow_json(job), "tensors", rows),
                       "accelctl/quantize/1");
 }
 
@@ -146,20 +214,23 @@ static void print_types(const struct accel_quantize_job *job)
     }
 }
 
-static void print_result(const struct accel_quantize_job *job, const struct quantize_options *chosen, const char *out,
-                         uint64_t resumed, double seconds)
+static void print_result(const struct accel_quantize_job *job, const struct quantize_options *chosen,
+                         const struct outcome *outcome)
 {
     char text[32];
 
     if (chosen->tensors)
         print_rows(job);
     print_types(job);
-    if (resumed > 0)
-        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)resumed);
+    print_narrow(job, chosen->type);
+    if (outcome->resumed > 0)
+        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
     if (chosen->dry)
-        printf("%s would have %s\n", out, bytes_text(accel_quantize_bytes(job), text));
+        printf("%s would have %s\n", outcome->path, bytes_text(accel_quantize_bytes(job), text));
     else
-        printf("%s: %s in %.1f s\n", out, bytes_text(accel_quantize_bytes(job), text), seconds);
+        printf("%s: %s in %.1f s\n", outcome->path, bytes_text(accel_quantize_bytes(job), text), outcome->seconds);
+    if (outcome->replaced)
+        printf("%s: the file that has that name\n", chosen->dry ? "would be replaced" : "replaced");
 }
 
 static int32_t write_file(struct accel_quantize_job *job, const char *out, struct bar *bar, uint64_t *resumed,
@@ -218,33 +289,80 @@ static struct accel_quantize_options wanted_of(const struct quantize_options *ch
                                            .progress_data = bar};
 }
 
+/* Whether OUT is IN, or will be replaced; of a folder it is the file of weights. Answers -1 to go on. */
+static int check_out(const struct quantize_options *chosen, char **arguments, struct outcome *outcome)
+{
+    char path[4096], text[400];
+    struct stat in, out;
+
+    outcome->path = arguments[1];
+    if (stat(arguments[0], &in) != 0 || stat(arguments[1], &out) != 0)
+        return -1;
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        snprintf(text, sizeof text, "%.300s: is the %s that is read; write to another name", arguments[1],
+                 S_ISDIR(in.st_mode) ? "folder" : "file");
+        return say(chosen->json, EXIT_USAGE, "usage", text, NULL);
+    }
+    outcome->replaced = !S_ISDIR(out.st_mode);
+    if (S_ISDIR(out.st_mode) && snprintf(path, sizeof path, "%s/model.safetensors", arguments[1]) < (int)sizeof path)
+        outcome->replaced = access(path, F_OK) == 0;
+    return -1;
+}
+
+/* A word that is no type of a GGUF file. Answers -1 to go on. */
+static int check_type(const struct accel_model_file *file, const struct quantize_options *chosen)
+{
+    const char *words = option_words("quantize", "type"), *meant;
+    char text[200], near[WORD_MOST];
+
+    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, chosen->type))
+        return -1;
+    meant = nearest_word(words, chosen->type, near);
+    snprintf(text, sizeof text, "quantize: there is no type '%.40s' of a GGUF file%s%s%s", chosen->type,
+             meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "", meant != NULL ? "?" : "");
+    return say(chosen->json, EXIT_USAGE, "usage", text, "accelctl quantize --help lists the types");
+}
+
+/* Decides, and writes unless the run is a dry one. Answers -1 to go on to the result. */
+static int make(const struct quantize_options *chosen, char **arguments, struct accel_model_file **file,
+                struct accel_quantize_job **job, struct outcome *outcome)
+{
+    struct accel_error error = {0};
+    struct bar bar = {.on = isatty(STDERR_FILENO) == 1};
+    struct accel_quantize_options wanted = wanted_of(chosen, &bar);
+    int32_t result;
+    int code;
+
+    clock_gettime(CLOCK_MONOTONIC, &bar.begun);
+    if (accel_model_file_open(arguments[0], NULL, file, &error) != ACCEL_OK)
+        return refuse(chosen->json, &error);
+    code = check_type(*file, chosen);
+    if (code >= 0)
+        return code;
+    result = accel_quantize_plan(*file, &wanted, job, &error);
+    if (result == ACCEL_OK && !chosen->dry)
+        result = write_file(*job, arguments[1], &bar, &outcome->resumed, &error);
+    outcome->seconds = seconds_since(&bar.begun);
+    return result == ACCEL_OK ? -1 : refuse(chosen->json, &error);
+}
+
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct quantize_options chosen = {.type = "q4_k"};
-    struct accel_quantize_options wanted;
     struct accel_quantize_job *job = NULL;
     struct accel_model_file *file = NULL;
-    struct accel_error error = {0};
-    struct bar bar = {.on = isatty(STDERR_FILENO) == 1};
-    uint64_t resumed = 0;
+    struct outcome outcome = {0};
     int code = parse_options(verb, &count, arguments, &chosen);
-    int32_t result;
 
+    if (code < 0)
+        code = check_out(&chosen, arguments, &outcome);
     if (code >= 0)
         return code;
-    clock_gettime(CLOCK_MONOTONIC, &bar.begun);
-    wanted = wanted_of(&chosen, &bar);
-    result = accel_model_file_open(arguments[0], NULL, &file, &error);
-    if (result == ACCEL_OK)
-        result = accel_quantize_plan(file, &wanted, &job, &error);
-    if (result == ACCEL_OK && !chosen.dry)
-        result = write_file(job, arguments[1], &bar, &resumed, &error);
-    if (result != ACCEL_OK) {
-        code = refuse(chosen.json, &error);
-    } else if (chosen.json) {
-        code = print_document(job, arguments[1], resumed, seconds_since(&bar.begun));
-    } else {
-        print_result(job, &chosen, arguments[1], resumed, seconds_since(&bar.begun));
+    code = make(&chosen, arguments, &file, &job, &outcome);
+    if (code < 0 && chosen.json) {
+        code = print_document(job, &outcome);
+    } else if (code < 0) {
+        print_result(job, &chosen, &outcome);
         code = EXIT_DONE;
     }
     accel_quantize_free(job);
@@ -256,13 +374,17 @@ const struct verb verb_quantize = {
     .name = "quantize",
     .summary = "write a model again with other types of weights",
     .arguments = "IN OUT",
-    .detail = "IN and OUT are GGUF files, or folders: a folder of safetensors becomes one in the layout of GPTQ, for "
-              "types q2, "
-              "q3, q4 and q8 with groups of 32 to 512, as q4_g128, or q4_g128a with zero points. Matrices are rounded "
-              "under the scales that lose least; norms and biases, and rows "
-              "that are no whole number of blocks, keep their precision, and --tensors says so for each.\n"
-              "OUT gets its name when it is complete. A run that was interrupted or killed left OUT.part; the same "
-              "command goes on from there.",
+    .detail =
+        "IN and OUT are GGUF files, or folders: a folder of safetensors becomes one in the layout of GPTQ, for types "
+        "q2, "
+        "q3, q4 and q8 with groups of 32 to 512, as q4_g128, or q4_g128a with zero points. Matrices are rounded under "
+        "the scales that lose least; norms and biases keep their precision, and --tensors says so for each.\n"
+        "Matrices of GGUF files whose rows are no whole number of blocks of the type get one of smaller blocks: Q8_0 "
+        "for "
+        "q6_k, Q5_0 for q5_k, Q4_0 for q4_k, IQ4_NL for iq4_xs, q3_k and q2_k, and F16 where that has no whole blocks "
+        "either. A line says how many they are.\n"
+        "OUT gets its name when it is complete, in the place of a file that had it. A run that was interrupted or "
+        "killed left OUT.part; the same command goes on from there.",
     .example = "accelctl quantize --type q8_0 model-f16.gguf model-q8_0.gguf\na file of half the size",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/words.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "tools/accelctl/verb.h"
+
+static const struct {
+    const char *verb;
+    const char *option;
+    const char *words;
+} known[] = {
+    {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs q3_k q2_k"},
+    {"plan", "emit", "llama-server vllm"},
+    {"claims", "verdict", "claimed estimated measured rejected"},
+    {"claims", "format", "text json html"},
+    {"matrix", "format", "text json html"},
+};
+
+const char *option_words(const char *verb, const char *option)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].verb, verb) == 0 && strcmp(known[i].option, option) == 0)
+            return known[i].words;
+    return NULL;
+}
+
+uint32_t is_one_of(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (; *words != '\0'; words += strspn(words, " ")) {
+        size_t here = strcspn(words, " ");
+
+        if (here == length && strncasecmp(words, word, length) == 0)
+            return 1;
+        words += here;
+    }
+    return 0;
+}
+
+const char *nearest_word(const char *words, const char *word, char *near)
+{
+    size_t length = strlen(word);
+    uint32_t least = WORD_MOST;
+
+    near[0] = '\0';
+    for (; *words != '\0'; words += strspn(words, " ")) {
+        char other[WORD_MOST];
+        size_t here = strcspn(words, " ");
+
+        snprintf(other, sizeof other, "%.*s", (int)here, words);
+        words += here;
+        if (length > 0 && least > 0 && strncasecmp(other, word, length) == 0) {
+            least = 0;
+            snprintf(near, WORD_MOST, "%s", other);
+        } else if (is_nearer(word, other, &least)) {
+            snprintf(near, WORD_MOST, "%s", other);
+        }
+    }
+    return near[0] == '\0' ? NULL : near;
+}
