@@ -60,6 +60,15 @@ static char *trim(char *text)
     return text;
 }
 
+/* What a value of a condition on the fact has to be. */
+static const char *wanted_of(const struct accel_known_fact *fact)
+{
+    return strcmp(fact->unit, "bytes") == 0 ? "a size with its unit, as 8GiB"
+           : strcmp(fact->unit, "tok") == 0 ? "a number of tokens, as 4096tok"
+           : strcmp(fact->unit, "ms") == 0  ? "a time with its unit, as 250ms"
+                                            : "a plain number, without a unit";
+}
+
 static int32_t read_literal(const struct reading *r, struct accel_condition *condition, char *text)
 {
     struct accel_literal *literal = &condition->literals[condition->literal_count];
@@ -80,8 +89,8 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
                                  text);
     if (literal->is_number && strcmp(unit, condition->fact->unit) != 0)
         return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
-                                 "condition on %s: \"%.60s\" wants the unit %s", condition->fact->name, text,
-                                 *condition->fact->unit ? condition->fact->unit : "of a plain number, none");
+                                 "condition on %s: \"%.60s\" is not what it wants: %s", condition->fact->name, text,
+                                 wanted_of(condition->fact));
     condition->literal_count++;
     return ACCEL_OK;
 }

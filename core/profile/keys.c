@@ -148,6 +148,24 @@ static const char *example_of(const struct accel_key *key)
     return key->type == ACCEL_KEY_SIZE ? "MiB or GiB" : key->type == ACCEL_KEY_DURATION ? "ms or s" : key->unit;
 }
 
+/* A number without a unit, or with one of something else. */
+static void refuse_unit(const struct accel_key *key, const char *text, const char *unit, char *why, size_t bytes)
+{
+    const char *wanted = example_of(key), *written = text + strspn(text, "0123456789 ");
+    const char *things = key->type == ACCEL_KEY_SIZE       ? "of a size"
+                         : key->type == ACCEL_KEY_DURATION ? "of a time"
+                         : strcmp(key->unit, "tok") == 0   ? "of tokens"
+                                                           : "here";
+    if (*wanted == '\0')
+        snprintf(why, bytes, "\"%.60s\" has a unit, and the setting has none", text);
+    else if (*unit != '\0')
+        snprintf(why, bytes, "\"%.60s\": %s is no unit %s; it wants %s", text, written, things, wanted);
+    else if (key->type == ACCEL_KEY_INTEGER)
+        snprintf(why, bytes, "\"%.60s\" lacks its unit, %s: %.60s%s", text, wanted, text, wanted);
+    else
+        snprintf(why, bytes, "\"%.60s\" lacks its unit, %s", text, wanted);
+}
+
 static bool parse_number(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
                          size_t bytes)
 {
@@ -159,12 +177,7 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
         return false;
     }
     if (strcmp(unit, wanted) != 0) {
-        if (key->type == ACCEL_KEY_INTEGER && *wanted && *unit == '\0')
-            snprintf(why, bytes, "\"%.60s\" lacks its unit, %s: %.60s%s", text, key->unit, text, key->unit);
-        else
-            snprintf(why, bytes,
-                     *wanted ? "\"%.60s\" lacks its unit, %s" : "\"%.60s\" has a unit, and the setting has none", text,
-                     example_of(key));
+        refuse_unit(key, text, unit, why, bytes);
         return false;
     }
     if (number < key->lowest || number > key->highest) {

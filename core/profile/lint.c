@@ -237,6 +237,8 @@ static void tell(const struct lint *lint, const char *path, const struct accel_e
         text += *text == ' ';
     }
     lint->finding(lint->data, ACCEL_LOG_ERROR, place, text);
+    if (*why->remedy)
+        lint->finding(lint->data, ACCEL_LOG_INFO, place, why->remedy);
 }
 
 int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,

@@ -25,7 +25,9 @@ int32_t accel_members_refuse_word(const char *path, const struct accel_yaml_node
     va_start(values, format);
     vsnprintf(text, sizeof(text), format, values);
     va_end(values);
-    return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s%s", text, accel_did_you_mean(nearest, hint));
+    accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "%s%s", text, accel_did_you_mean(nearest, hint));
+    accel_yaml_remedy_colon(node, error);
+    return ACCEL_E_CORRUPT;
 }
 
 static int32_t take(const char *path, const struct accel_yaml_node *key, struct accel_member *members, uint32_t count,
@@ -36,9 +38,12 @@ static int32_t take(const char *path, const struct accel_yaml_node *key, struct 
         names[i] = members[i].name;
         if (strcmp(key->text, members[i].name) != 0)
             continue;
-        if (!members[i].any_kind && key->value->kind != members[i].kind)
-            return accel_yaml_refuse(path, key->value, error, ACCEL_E_CORRUPT, "\"%s\" wants %s", key->text,
-                                     kind_words(members[i].kind));
+        if (!members[i].any_kind && key->value->kind != members[i].kind) {
+            accel_yaml_refuse(path, key->value, error, ACCEL_E_CORRUPT, "\"%s\" wants %s", key->text,
+                              kind_words(members[i].kind));
+            accel_yaml_remedy_colon(key->value, error);
+            return ACCEL_E_CORRUPT;
+        }
         members[i].value = key->value;
         return ACCEL_OK;
     }
@@ -50,8 +55,11 @@ int32_t accel_members_take(const char *path, const struct accel_yaml_node *mappi
                            uint32_t count, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
-    if (mapping->kind != ACCEL_YAML_MAPPING)
-        return accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "a mapping belongs here");
+    if (mapping->kind != ACCEL_YAML_MAPPING) {
+        accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "a mapping belongs here");
+        accel_yaml_remedy_colon(mapping, error);
+        return ACCEL_E_CORRUPT;
+    }
     for (const struct accel_yaml_node *key = mapping->first; key && code == ACCEL_OK; key = key->next)
         code = take(path, key, members, count, error);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)

@@ -70,10 +70,45 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
     if (*out_key)
         return ACCEL_OK;
     near = accel_key_meant(node->text);
-    if (near == NULL)
+    if (near == NULL && strchr(node->text, ':') == NULL)
         near = accel_key_suggest(node->text);
     return accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown",
                                      node->text);
+}
+
+/* The first setting whose name begins with a word and a dot, "kv.type.k" for "kv"; NULL where there is none. */
+static const struct accel_key *first_of_group(const char *name)
+{
+    size_t length = strlen(name);
+    for (uint32_t i = 0; i < accel_key_count(); i++) {
+        const struct accel_key *key = accel_key_get(i);
+        if (strncmp(key->name, name, length) == 0 && key->name[length] == '.')
+            return key;
+    }
+    return NULL;
+}
+
+/* "kv: {type: ...}": names have dots and no levels. ACCEL_OK where it is something else. */
+static int32_t refuse_levels(const struct accel_loader *loader, const struct accel_yaml_node *key)
+{
+    const struct accel_key *first, *below;
+    char name[80];
+    if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text))
+        return ACCEL_OK;
+    first = first_of_group(key->text);
+    if (first == NULL)
+        return ACCEL_OK;
+    if (key->value->first) {
+        snprintf(name, sizeof(name), "%.30s.%.40s", key->text, key->value->first->text);
+        below = accel_key_find(name);
+        if (below == NULL)
+            below = first_of_group(name);
+        first = below ? below : first;
+    }
+    accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT, "\"%.80s\" is no setting by itself",
+                      key->text);
+    accel_error_remedy(loader->error, "settings are written with dots: %s", first->name);
+    return ACCEL_E_CORRUPT;
 }
 
 static int32_t add_statement(struct accel_loader *loader, const struct accel_yaml_node *key,
@@ -85,7 +120,9 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
     int32_t code;
     if (statement == NULL || (statement->place = place_of(loader, key)) == NULL)
         return accel_loader_no_memory(loader);
-    code = find_key(loader, key, &statement->key);
+    code = refuse_levels(loader, key);
+    if (code == ACCEL_OK)
+        code = find_key(loader, key, &statement->key);
     if (code != ACCEL_OK)
         return code;
     if (value->kind != ACCEL_YAML_TEXT)
@@ -118,7 +155,9 @@ int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yam
     int32_t code;
     if (key->value->kind == ACCEL_YAML_TEXT)
         return add_statement(loader, key, key->value, NULL, "");
-    code = take_members(loader, key->value, members, 2);
+    code = refuse_levels(loader, key);
+    if (code == ACCEL_OK)
+        code = take_members(loader, key->value, members, 2);
     return code == ACCEL_OK ? add_statement(loader, key, members[0].value, NULL, members[1].value->text) : code;
 }
 

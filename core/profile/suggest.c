@@ -72,10 +72,29 @@ const char *accel_key_suggest(const char *name)
     return best;
 }
 
+/* The fact of the same group ("device.") that is begun by the name, or whose rest is nearest. */
+static const char *suggest_of_group(const char *name)
+{
+    const char *dot = strchr(name, '.'), *best = NULL;
+    size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
+    uint32_t distance = dot == NULL ? 0 : farthest(name + group);
+    for (uint32_t i = 0; i < accel_known_fact_count() && dot; i++)
+        if (length >= group + 2 && strncmp(accel_known_fact_get(i)->name, name, length) == 0)
+            return accel_known_fact_get(i)->name;
+    for (uint32_t i = 0; i < accel_known_fact_count() && distance; i++) {
+        const char *known = accel_known_fact_get(i)->name;
+        if (strncmp(known, name, group) == 0)
+            best = nearer(name + group, known + group, best, &distance);
+    }
+    return best ? best - group : NULL;
+}
+
 const char *accel_known_fact_suggest(const char *name)
 {
     uint32_t distance = farthest(name);
-    const char *best = NULL;
+    const char *best = suggest_of_group(name);
+    if (best)
+        return best;
     for (uint32_t i = 0; i < accel_known_fact_count() && distance; i++)
         best = nearer(name, accel_known_fact_get(i)->name, best, &distance);
     return best;

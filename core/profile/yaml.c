@@ -16,6 +16,8 @@ struct reader {
     yaml_parser_t parser;
     const struct accel_yaml_limits *limits;
     const char *path;
+    const char *data;
+    size_t bytes;
     struct accel_arena *arena;
     struct accel_error *error;
     uint32_t node_count;
@@ -59,6 +61,49 @@ static int32_t refuse_scalar(struct reader *reader, const yaml_mark_t *mark)
     return refuse_at(reader, mark, ACCEL_E_LIMIT, text);
 }
 
+/* True where a tab is part of what stands before the first letter of a line, counted from 0. */
+static bool is_indented_by_tab(const char *data, size_t bytes, size_t line)
+{
+    const char *end = data + bytes;
+    for (; line > 0 && data; line--) {
+        data = memchr(data, '\n', (size_t)(end - data));
+        data += data != NULL;
+    }
+    while (data && data < end && *data == ' ')
+        data++;
+    return data && data < end && *data == '\t';
+}
+
+/* What a person can do about an error of the parser, whose words are about tokens. */
+static void add_remedy(const struct reader *reader)
+{
+    static const struct {
+        const char *problem;
+        const char *remedy;
+    } remedies[] = {
+        {"found a tab character", "indent with spaces, no tabs"},
+        {"found character that cannot start", "quote a text that begins with a sign, as '@' or '`'"},
+        {"mapping values are not allowed",
+         "quote a text that holds ': '; keys of one mapping begin in the same column"},
+        {"did not find expected '-'", "indentation: entries of one list begin with '- ', all in the same column"},
+        {"did not find expected key", "indentation: keys of one mapping begin in the same column"},
+        {"block sequence entries are not", "indentation: a list begins on a line of its own, '- ' before each entry"},
+        {"could not find expected ':'", "a key ends with ':' and a space; quote a text that goes over several lines"},
+        {"did not find expected ',' or", "entries in brackets have a comma between them, and each bracket its end"},
+        {"unexpected end of stream", "a quote or a bracket has no end"},
+    };
+    const yaml_parser_t *parser = &reader->parser;
+    if (is_indented_by_tab(reader->data, reader->bytes, parser->problem_mark.line)) {
+        accel_error_remedy(reader->error, "indent with spaces, no tabs");
+        return;
+    }
+    for (size_t i = 0; parser->problem && i < sizeof(remedies) / sizeof(remedies[0]); i++)
+        if (strstr(parser->problem, remedies[i].problem)) {
+            accel_error_remedy(reader->error, "%s", remedies[i].remedy);
+            return;
+        }
+}
+
 static int32_t refuse_syntax(struct reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
@@ -68,7 +113,16 @@ static int32_t refuse_syntax(struct reader *reader)
     if (parser->error == YAML_READER_ERROR)
         return accel_error_set(reader->error, ACCEL_E_CORRUPT, "%.200s: %s at byte %zu", reader->path, problem,
                                parser->problem_offset);
-    return refuse_at(reader, &parser->problem_mark, ACCEL_E_CORRUPT, problem);
+    refuse_at(reader, &parser->problem_mark, ACCEL_E_CORRUPT, problem);
+    add_remedy(reader);
+    return ACCEL_E_CORRUPT;
+}
+
+void accel_yaml_remedy_colon(const struct accel_yaml_node *node, struct accel_error *error)
+{
+    const char *colon = node->kind == ACCEL_YAML_TEXT ? strchr(node->text, ':') : NULL;
+    if (colon && colon[1] != ' ' && colon[1] != '\0')
+        accel_error_remedy(error, "a space belongs behind ':'");
 }
 
 static struct accel_yaml_node *new_node(struct reader *reader, enum accel_yaml_kind kind, const yaml_mark_t *mark)
@@ -226,7 +280,8 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
                                 size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
                                 struct accel_error *error)
 {
-    struct reader reader = {.limits = limits, .path = path, .arena = arena, .error = error};
+    struct reader reader = {
+        .limits = limits, .path = path, .data = data, .bytes = bytes, .arena = arena, .error = error};
     size_t bad;
     int32_t code;
     *out_root = NULL;

@@ -46,7 +46,8 @@ struct accel_yaml_node {
     struct accel_yaml_node *value; /**< of a key */
 };
 
-/** Parses `bytes` bytes that were read from `path`, which only messages use, within the limits of profiles above. */
+/** Parses `bytes` bytes that were read from `path`, which only messages use, within the
+ * limits of profiles above. */
 int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                          struct accel_yaml_node **out_root, struct accel_error *error);
 
@@ -54,6 +55,9 @@ int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struc
 int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const char *path, const char *data,
                                 size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
                                 struct accel_error *error);
+
+/** Adds the remedy for "key:value", which is one word, to an error; nothing where the node is no such word. */
+void accel_yaml_remedy_colon(const struct accel_yaml_node *node, struct accel_error *error);
 
 /** Sets `code` and "PATH:LINE:COLUMN: text". */
 int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,

@@ -72,8 +72,14 @@ static const struct sample samples[] = {
     {HEAD "match: device.kind = gpu\n", "operator \"=\" is none of"},
     {HEAD "match: device.kind ==\n", "has an empty value"},
     {HEAD "match: device.kind < gpu\n", "\"gpu\" is no number to compare with"},
-    {HEAD "match: device.memory < 8\n", "wants the unit bytes"},
-    {HEAD "match: model.layers < 8tok\n", "wants the unit of a plain number, none"},
+    {HEAD "match: device.memory < 8\n", "\"8\" is not what it wants: a size with its unit, as 8GiB"},
+    {HEAD "match: model.layers < 8tok\n", "\"8tok\" is not what it wants: a plain number, without a unit"},
+    {HEAD "match: model.context < 8\n", "a number of tokens, as 4096tok"},
+    {HEAD "match: device.mem < 8GiB\n", "did you mean \"device.memory\"?"},
+    {HEAD "match: device.cap < 8\n", "did you mean \"device.capability\"?"},
+    {HEAD "match: model.layerz < 8\n", "did you mean \"model.layers\"?"},
+    {HEAD "defaults: {context: 1024MB}\n", "context: \"1024MB\": MB is no unit of tokens; it wants tok"},
+    {HEAD "defaults: {memory.budget: 4 tok}\n", "\"4 tok\": tok is no unit of a size; it wants MiB or GiB"},
     {HEAD "match: device.kind in gpu\n", "\"in\" wants a list"},
     {HEAD "match: \"device.kind in [gpu,]\"\n", "empty value"},
     {HEAD "match: \"device.kind in []\"\n", "empty value"},
@@ -105,6 +111,30 @@ static const struct sample samples[] = {
     {HEAD "about: [x\n", "t.yaml:3:1: "},
 };
 
+/* Errors that the text alone does not tell how to mend. */
+static const struct {
+    const char *text;
+    const char *words;
+    const char *remedy;
+} mended[] = {
+    {HEAD "defaults:\n\tcontext: 1tok\n", "t.yaml:3:1: ", "indent with spaces, no tabs"},
+    {HEAD "defaults:\n  \tcontext: 1tok\n", "t.yaml:3:", "indent with spaces, no tabs"},
+    {"\taccel-profile: 1\n", "t.yaml:1:1: ", "indent with spaces, no tabs"},
+    {HEAD "about: @x\n", "t.yaml:2:8: ", "quote a text that begins with a sign, as '@' or '`'"},
+    {HEAD "about: one: two\n", "t.yaml:2:11: mapping values", "quote a text that holds ': '"},
+    {HEAD "rules:\n  - because: x\n    set: {}\n  because: y\n", "'-' indicator", "indentation: entries of one list"},
+    {HEAD "defaults:\n  context: 1tok\n batch: 1tok\n", "expected key", "indentation: keys of one mapping"},
+    {HEAD "defaults: {context:1024tok}\n", "t.yaml:2:12: setting \"context:1024tok\" is unknown",
+     "a space belongs behind ':'"},
+    {HEAD "defaults:\n  context:1024tok\n", "t.yaml:3:3: \"defaults\" wants a mapping", "a space belongs behind ':'"},
+    {HEAD "defaults: {kv: {type: f16}}\n", "t.yaml:2:12: \"kv\" is no setting by itself",
+     "settings are written with dots: kv.type.k"},
+    {HEAD "rules:\n- because: x\n  set:\n    kv:\n      type:\n        k: f16\n", "t.yaml:5:5: \"kv\" is no setting",
+     "settings are written with dots: kv.type.k"},
+    {HEAD "defaults:\n  attention: {page: 64tok}\n", "\"attention\" is no setting by itself",
+     "settings are written with dots: attention.page"},
+};
+
 static const struct accel_profile_source source = {NULL, ACCEL_PROFILE_PLATFORM, "test", "t.yaml"};
 
 static void assert_says(const char *text, size_t bytes, const char *words)
@@ -122,6 +152,20 @@ static void test_samples(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         assert_says(samples[i].text, strlen(samples[i].text), samples[i].words);
+}
+
+static void test_remedies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(mended) / sizeof(mended[0]); i++) {
+        struct accel_profile_file file;
+        struct accel_error error = {0};
+        int32_t code = accel_profile_file_parse(&file, &source, mended[i].text, strlen(mended[i].text), &error);
+        accel_profile_file_free(&file);
+        if (code == ACCEL_OK || strstr(error.text, mended[i].words) == NULL ||
+            strncmp(error.remedy, mended[i].remedy, strlen(mended[i].remedy)) != 0)
+            fail_msg("of: %.200s\ngot: %d %s\nremedy: %s", mended[i].text, code, error.text, error.remedy);
+    }
 }
 
 /* Repeats a piece of text behind the head. */
@@ -348,9 +392,9 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples), cmocka_unit_test(test_hostile),    cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_facts),   cmocka_unit_test(test_conditions), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_samples),   cmocka_unit_test(test_remedies), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_keys), cmocka_unit_test(test_facts),    cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

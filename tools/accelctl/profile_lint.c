@@ -21,6 +21,15 @@ static void take_finding(void *data, uint32_t level, const char *place, const ch
     struct report *report = data;
     uint32_t is_error = level == ACCEL_LOG_ERROR;
 
+    if (level == ACCEL_LOG_INFO) {
+        if (report->findings == NULL)
+            printf("  remedy: %s\n", text);
+        else
+            json_object_set_new(json_array_get(report->findings, json_array_size(report->findings) - 1), "remedy",
+                                json_string(text));
+        return;
+    }
+
     report->errors += is_error;
     report->warnings += !is_error;
     if (report->findings != NULL) {
