@@ -64,16 +64,30 @@ static int32_t take_evidence(const char *path, struct accel_yaml_node *root, str
     return code;
 }
 
+static int32_t add_remedy(int32_t code, struct accel_error *error)
+{
+    accel_error_remedy(error, "accelctl snapshot FILE.json writes one, on the machine that is meant");
+    return code;
+}
+
 int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                              struct accel_snapshot *out_snapshot, struct accel_error *error)
 {
     struct accel_yaml_node *root;
+    struct accel_error why = {0};
     int32_t code;
     memset(out_snapshot, 0, sizeof(*out_snapshot));
     accel_evidence_init(&out_snapshot->evidence, arena);
-    code = accel_yaml_parse_within(&limits, path, data, bytes, arena, &root, error);
+    code = accel_yaml_parse_within(&limits, path, data, bytes, arena, &root, &why);
+    if (code == ACCEL_E_MEMORY)
+        return accel_error_set(error, code, "%s", why.text);
+    /* What the parser of YAML says of some other file is about YAML. */
+    if (code == ACCEL_OK ? root->kind == ACCEL_YAML_TEXT : bytes > 0 && data[0] != '{') {
+        accel_error_set(error, ACCEL_E_CORRUPT, "%.300s: is no snapshot of a machine", path);
+        return add_remedy(ACCEL_E_CORRUPT, error);
+    }
     if (code != ACCEL_OK)
-        return code;
+        return accel_error_set(error, code, "%s", why.text);
     if (root->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
     code = take_evidence(path, root, &out_snapshot->evidence, error);
@@ -83,7 +97,7 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
         code = accel_yaml_refuse(path, root, error, ACCEL_E_UNSUPPORTED, "schema \"%.60s\" is not %s",
                                  out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA);
     if (code != ACCEL_OK)
-        return code;
+        return add_remedy(code, error);
     out_snapshot->path = accel_arena_strdup(arena, path);
     return out_snapshot->path ? ACCEL_OK : no_memory(path, error);
 }

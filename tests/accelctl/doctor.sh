@@ -55,6 +55,9 @@ else
 fi
 
 # Snapshots.
+try 3 "$accelctl" doctor --host "$src/README.md"
+one_error "README.md: is no snapshot of a machine"
+grep -q '^  remedy: accelctl snapshot FILE.json' "$work/err" || fail "no remedy for what is no snapshot"
 try 0 "$accelctl" snapshot "$work/here.json"
 has "$work/here.json"
 try 0 "$accelctl" snapshot "$work/here.json" --json

@@ -155,6 +155,31 @@ profile 0 lint mine.yaml
 has "1 file, 0 errors, 0 warnings"
 profile 0 lint cuda devices/t4
 has "2 files, 0 errors"
+# A folder is checked as a folder of profiles, and one of its folders file by file.
+cp -r "$profiles" "$work/other"
+chmod -R u+w "$work/other"
+profile 0 lint --strict "$work/other"
+grep -qE '^[0-9]+ files, 0 errors, 0 warnings$' "$work/out" || { cat "$work/out"; fail "lint of a folder"; }
+[ "$(sed 's/ files.*//' "$work/out")" -gt 20 ] || fail "lint of a folder checks few files"
+printf 'accel-profile: 1\nfacts: {device.mem: 1GiB}\n' >"$work/other/devices/wrong.yaml"
+profile 3 lint "$work/other/"
+grep -qF 'devices/wrong.yaml:2:9: error: fact "device.mem" is unknown; did you mean "device.memory"?' "$work/out" ||
+    { cat "$work/out"; fail "lint of a folder finds nothing in devices"; }
+profile 3 lint "$work/other/devices"
+grep -qE ' 1 error,' "$work/out" || { cat "$work/out"; fail "lint of the folder devices"; }
+printf 'accel-profile: 1\ndefaults:\n\tbatch: 1tok\n' >"$work/tab.yaml"
+profile 3 lint tab.yaml
+grep -qx '  remedy: indent with spaces, no tabs' "$work/out" || { cat "$work/out"; fail "lint prints no remedy"; }
+is "$(wc -l <"$work/out" | tr -d ' ')" 3 "lines of an error with its remedy, and of the sum"
+profile 3 lint tab.yaml --json
+is "$(value findings.0.remedy)" "indent with spaces, no tabs" "remedy in JSON"
+is "$(value errors) $(value warnings)" "1 0" "a remedy is no finding"
+# One that is wrong in devices fails plans of every device, since it is asked for its match.
+folder=$work/other
+profile 3 show cuda
+one_error 'did you mean "device.memory"?'
+profile 0 show cuda+t4 --fact model.kind=generation
+folder=$work/copy
 profile 3 lint nothing.yaml
 grep -qE '^nothing.yaml: error: cannot open' "$work/out" || { cat "$work/out"; fail "lint of no file"; }
 printf 'accel-profile: 1\nrules: [{when: model.kind == generatoin, set: {batch: 12tok}, because: x}]\n' >"$work/mine.yaml"

@@ -365,6 +365,8 @@ struct wrong {
 static const struct wrong wrongs[] = {
     {"", ACCEL_E_CORRUPT, "x.json:1:1: the file is empty"},
     {"[]", ACCEL_E_CORRUPT, "a snapshot is one object"},
+    {"# Title\n\nSome words: about other: words\n", ACCEL_E_CORRUPT, "is no snapshot of a machine"},
+    {"words", ACCEL_E_CORRUPT, "is no snapshot of a machine"},
     {"{\"schema\": \"accel/snapshot/1\"}", ACCEL_E_CORRUPT, "key \"topology\" is missing"},
     {"{\"schema\": \"accel/snapshot/9\", \"topology\": {\"limits\": {}, \"xml\": []}}", ACCEL_E_UNSUPPORTED,
      "accel/snapshot/9"},

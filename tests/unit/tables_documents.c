@@ -367,8 +367,46 @@ static void thresholds_of_length(void **state)
                              strcmp(ids[k], lengths[i].id) == 0);
     assert_int_equal(applies(tables, "slow", "slow.batch", "model.layers", "12"), 0);
     assert_int_equal(applies(tables, "slow", "slow.bits", "model.layers", "12"), 1);
-    assert_int_equal(applies(tables, "oom", "oom.offload", "device.kind", "gpu"), 1);
-    assert_int_equal(applies(tables, "oom", "oom.offload", "device.kind", "cpu"), 0);
+    accel_tables_free(tables);
+}
+
+/* No more layers are moved to the processors than a model has. */
+static void layers_on_processors(void **state)
+{
+    static const struct {
+        const char *kind;
+        const char *layers;
+        uint32_t many;
+        uint32_t few;
+    } models[] = {{"gpu", "40", 1, 0}, {"gpu", "32", 1, 0}, {"gpu", "31", 0, 1},
+                  {"gpu", "8", 0, 1},  {"gpu", "7", 0, 0},  {"cpu", "40", 0, 0}};
+    struct accel_tables *tables = load();
+    const struct accel_advice *many = accel_advice_get(tables, "oom", rank_of(tables, "oom", "oom.offload") - 1);
+    const struct accel_advice *few = accel_advice_get(tables, "oom", rank_of(tables, "oom", "oom.offload.few") - 1);
+    (void)state;
+    assert_string_equal(many->bound, "32");
+    assert_string_equal(few->bound, "8");
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+        const struct accel_given given[] = {{"device.kind", models[i].kind, "test"},
+                                            {"model.layers", models[i].layers, "test"}};
+        assert_int_equal(accel_advice_applies(tables, many, given, 2), models[i].many);
+        assert_int_equal(accel_advice_applies(tables, few, given, 2), models[i].few);
+    }
+    accel_tables_free(tables);
+}
+
+/* What helps every model comes before what helps models whose answers are scores. */
+static void accuracy_of_all_models(void **state)
+{
+    static const char *const scores[] = {"accuracy.parameters", "accuracy.heads", "accuracy.ensemble",
+                                         "accuracy.threshold"};
+    struct accel_tables *tables = load();
+    (void)state;
+    for (size_t i = 0; i < sizeof(scores) / sizeof(scores[0]); i++) {
+        uint32_t rank = rank_of(tables, "accuracy", scores[i]);
+        assert_true(rank > rank_of(tables, "accuracy", "accuracy.bits"));
+        assert_non_null(strstr(accel_advice_get(tables, "accuracy", rank - 1)->text, "scores"));
+    }
     accel_tables_free(tables);
 }
 
@@ -440,10 +478,16 @@ static void steps_are_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cells),           cmocka_unit_test(cells_can_be_planned),
-        cmocka_unit_test(all_recommendations), cmocka_unit_test(all_claims),
-        cmocka_unit_test(order_of_remedies),   cmocka_unit_test(thresholds_of_length),
-        cmocka_unit_test(troubleshooting),     cmocka_unit_test(steps_are_whole),
+        cmocka_unit_test(all_cells),
+        cmocka_unit_test(cells_can_be_planned),
+        cmocka_unit_test(all_recommendations),
+        cmocka_unit_test(all_claims),
+        cmocka_unit_test(order_of_remedies),
+        cmocka_unit_test(thresholds_of_length),
+        cmocka_unit_test(layers_on_processors),
+        cmocka_unit_test(accuracy_of_all_models),
+        cmocka_unit_test(troubleshooting),
+        cmocka_unit_test(steps_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

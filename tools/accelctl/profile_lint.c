@@ -4,9 +4,11 @@
 
 #include "tools/accelctl/profile.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What the findings of a check go into. */
@@ -14,6 +16,7 @@ struct report {
     json_t *findings; /* NULL: they are printed */
     uint32_t errors;
     uint32_t warnings;
+    uint32_t files;
 };
 
 static void take_finding(void *data, uint32_t level, const char *place, const char *text)
@@ -56,22 +59,95 @@ static const char *path_of(const struct accel_context *context, const char *name
     return name;
 }
 
+static int is_yaml(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+
+    return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".yaml") == 0;
+}
+
+static int check_all(const struct accel_context *context, const struct profile_options *chosen, struct report *report)
+{
+    struct accel_error error = {0};
+
+    report->files += accel_profile_count(context);
+    if (accel_profile_lint(context, take_finding, report, NULL, &error) != ACCEL_OK)
+        return say_error(chosen->common.json, &error);
+    return -1;
+}
+
+static int check_file(const struct accel_context *context, const struct profile_options *chosen, const char *path,
+                      struct report *report)
+{
+    struct accel_error error = {0};
+
+    report->files++;
+    if (accel_profile_lint_file(context, path, take_finding, report, NULL, &error) != ACCEL_OK)
+        return say_error(chosen->common.json, &error);
+    return -1;
+}
+
+/* One of the folders of a folder of profiles: its files lie there for a layer. */
+static int check_layer(const struct accel_context *context, const struct profile_options *chosen, const char *folder,
+                       struct report *report)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_yaml, alphasort), code = -1;
+
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+
+        if (code < 0 && snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name) < (int)sizeof path)
+            code = check_file(context, chosen, path, report);
+        free(entries[i]);
+    }
+    free(entries);
+    return code;
+}
+
+/* A folder is checked as --profiles FOLDER would be. */
+static int check_folder(const struct accel_context *context, const struct profile_options *chosen, char *folder,
+                        struct report *report)
+{
+    struct common common = chosen->common;
+    struct accel_context *own;
+    size_t length = strlen(folder);
+    const char *leaf;
+    int code;
+
+    while (length > 1 && folder[length - 1] == '/')
+        folder[--length] = '\0';
+    leaf = strrchr(folder, '/') != NULL ? strrchr(folder, '/') + 1 : folder;
+    if (strcmp(leaf, "clients") == 0 || strcmp(leaf, "devices") == 0 || strcmp(leaf, "models") == 0)
+        return check_layer(context, chosen, folder, report);
+    common.profiles = folder;
+    own = open_profiles(&common, &code);
+    if (own == NULL)
+        return code;
+    code = check_all(own, chosen, report);
+    close_context(own);
+    return code;
+}
+
 static int check(const struct accel_context *context, const struct profile_options *chosen, int count, char **arguments,
                  struct report *report)
 {
-    struct accel_error error = {0};
-    int32_t code = ACCEL_OK;
+    int code = count == 0 ? check_all(context, chosen, report) : -1;
 
-    if (count == 0)
-        code = accel_profile_lint(context, take_finding, report, NULL, &error);
-    for (int i = 0; i < count && code == ACCEL_OK; i++)
-        code = accel_profile_lint_file(context, path_of(context, arguments[i]), take_finding, report, NULL, &error);
-    return code == ACCEL_OK ? -1 : say_error(chosen->common.json, &error);
+    for (int i = 0; i < count && code < 0; i++) {
+        struct stat status;
+
+        if (stat(arguments[i], &status) == 0 && S_ISDIR(status.st_mode))
+            code = check_folder(context, chosen, arguments[i], report);
+        else
+            code = check_file(context, chosen, path_of(context, arguments[i]), report);
+    }
+    return code;
 }
 
-static void print_sum(const struct report *report, uint32_t files)
+static void print_sum(const struct report *report)
 {
-    printf("%u file%s, %s%u error%s%s, %u warning%s\n", files, files == 1 ? "" : "s",
+    printf("%u file%s, %s%u error%s%s, %u warning%s\n", report->files, report->files == 1 ? "" : "s",
            paint(report->errors > 0 ? PAINT_BAD : PAINT_GOOD), report->errors, report->errors == 1 ? "" : "s",
            paint(PAINT_PLAIN), report->warnings, report->warnings == 1 ? "" : "s");
 }
@@ -80,7 +156,6 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
 {
     struct report report = {.findings = chosen->common.json ? json_array() : NULL};
     struct accel_context *context;
-    uint32_t files;
     int code;
 
     context = open_profiles(&chosen->common, &code);
@@ -88,16 +163,16 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
         json_decref(report.findings);
         return code;
     }
-    files = count > 0 ? (uint32_t)count : accel_profile_count(context);
     code = check(context, chosen, count, arguments, &report);
     if (code < 0) {
         code = EXIT_DONE;
         if (chosen->common.json)
-            code = print_json(json_pack("{s:i, s:i, s:i, s:O}", "files", (int)files, "errors", (int)report.errors,
-                                        "warnings", (int)report.warnings, "findings", report.findings),
-                              "accelctl/profile-lint/1");
+            code =
+                print_json(json_pack("{s:i, s:i, s:i, s:O}", "files", (int)report.files, "errors", (int)report.errors,
+                                     "warnings", (int)report.warnings, "findings", report.findings),
+                           "accelctl/profile-lint/1");
         else
-            print_sum(&report, files);
+            print_sum(&report);
         if (code == EXIT_DONE && (report.errors > 0 || (chosen->strict && report.warnings > 0)))
             code = EXIT_INPUT;
     }

@@ -32,7 +32,7 @@ static const struct action_row actions[] = {
      ACTION_NAMES},
     {"diff", "NAME NAME", "what differs between two of them; more of one side are joined: cuda+t4 cuda+a100", 2, 2,
      ACTION_NAMES},
-    {"lint", "[FILE...]", "checks files, or all that there are", 0, 1000, ACTION_FILES},
+    {"lint", "[FILE...]", "checks files, folders of profiles, or all that there are", 0, 1000, ACTION_FILES},
     {"env", "[VARIABLE...]", "the variables of the environment that are set, and what each comes to", 0, 100,
      ACTION_NOTHING},
     {"settings", "[KEY...]", "the table of settings, or those whose names begin so", 0, 100, ACTION_SETTINGS},
