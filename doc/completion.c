@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/accelctl/verb.h"
+#include "tools/accelctl/words.h"
 
 /* What can be offered for the value of an option, by the word that its row has for it or by its own name. Anything
  * else: nothing. */
@@ -25,6 +26,26 @@ static const struct offer {
     {"platform", "_accelctl_names platforms", "_accelctl_names platforms"},
     {"client", "_accelctl_names clients", "_accelctl_names clients"},
 };
+
+/* What one verb takes for an option that means something else to others. */
+static const struct {
+    const char *verb;
+    const char *option;
+    struct offer offer;
+} special[] = {
+    {"plan", "device", {"NAME", "_accelctl_names devices; _accelctl_names platforms", "_accelctl_names devices"}},
+    {"run", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
+    {"eval", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
+    {"trace", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
+};
+
+static const struct offer *find_special(const struct verb *verb, const struct option_row *row)
+{
+    for (uint32_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (strcmp(verb->name, special[i].verb) == 0 && strcmp(row->name, special[i].option) == 0)
+            return &special[i].offer;
+    return NULL;
+}
 
 static const struct offer *find_offer(const struct option_row *row)
 {
@@ -137,6 +158,29 @@ static void bash_values(FILE *out, const struct offer *offer)
         fputs(") return ;;\n", out);
 }
 
+/* Options of which the verb decides what is offered. */
+static void bash_words(FILE *out)
+{
+    fputs("    case \"${COMP_WORDS[1]} $before\" in\n", out);
+    for (uint32_t v = 0; verbs[v] != NULL; v++)
+        for (uint32_t i = 0; i < verbs[v]->option_count; i++) {
+            const struct option_row *row = &verbs[v]->options[i];
+            const struct offer *offer = find_special(verbs[v], row);
+            const char *words = option_words(verbs[v]->name, row->name);
+
+            if (words == NULL && offer == NULL)
+                continue;
+            fprintf(out, "    '%s --%s'", verbs[v]->name, row->name);
+            if (row->letter != 0)
+                fprintf(out, " | '%s -%c'", verbs[v]->name, row->letter);
+            if (words != NULL)
+                fprintf(out, ") mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$word\"); return ;;\n", words);
+            else
+                fprintf(out, ") mapfile -t COMPREPLY < <(%s); return ;;\n", offer->bash);
+        }
+    fputs("    esac\n", out);
+}
+
 static void bash_actions(FILE *out, const struct verb *verb)
 {
     static const char *const offered[] = {[ACTION_FILES] = "_accelctl_files",
@@ -180,9 +224,10 @@ void write_bash(FILE *out)
           "        mapfile -t COMPREPLY < <(_accelctl_values \"${COMP_WORDS[COMP_CWORD-2]}\")\n        return\n"
           "    elif [ \"$word\" = = ]; then\n        word=\n"
           "        mapfile -t COMPREPLY < <(_accelctl_values \"$before\")\n        return\n    fi\n"
-          "    case $before in\n    --set | -s | --fact) compopt -o nospace 2>/dev/null ;;\n    esac\n"
-          "    case $before in\n",
+          "    case $before in\n    --set | -s | --fact) compopt -o nospace 2>/dev/null ;;\n    esac\n",
           out);
+    bash_words(out);
+    fputs("    case $before in\n", out);
     for (uint32_t i = 0; i < sizeof offers / sizeof *offers; i++)
         bash_values(out, &offers[i]);
     bash_values(out, NULL);
@@ -231,9 +276,13 @@ static void zsh_helpers(FILE *out)
     fputs("    esac\n}\n", out);
 }
 
-static void zsh_option(FILE *out, const struct option_row *row)
+static void zsh_option(FILE *out, const struct verb *verb, const struct option_row *row)
 {
-    const struct offer *offer = row->argument == NULL ? NULL : find_offer(row);
+    const struct offer *offer = row->argument == NULL ? NULL : find_special(verb, row);
+    const char *words = option_words(verb->name, row->name);
+
+    if (row->argument != NULL && offer == NULL)
+        offer = find_offer(row);
 
     for (uint32_t way = 0; way < 2; way++) {
         if (way == 0 && row->letter == 0)
@@ -246,7 +295,9 @@ static void zsh_option(FILE *out, const struct option_row *row)
         fputc('[', out);
         zsh_put(out, row->help);
         fputc(']', out);
-        if (row->argument != NULL)
+        if (row->argument != NULL && words != NULL)
+            fprintf(out, ":%s:(%s)", row->argument, words);
+        else if (row->argument != NULL)
             fprintf(out, ":%s:%s", row->argument, offer == NULL ? " " : offer->zsh);
         fputs("' \\\n", out);
     }
@@ -300,7 +351,7 @@ void write_zsh(FILE *out)
     for (uint32_t v = 0; verbs[v] != NULL; v++) {
         fprintf(out, "    %s)\n        _arguments \\\n", verbs[v]->name);
         for (uint32_t i = 0; i < verbs[v]->option_count; i++)
-            zsh_option(out, &verbs[v]->options[i]);
+            zsh_option(out, verbs[v], &verbs[v]->options[i]);
         fputs("            '(-h --help)'{-h,--help}'[print the options]'", out);
         zsh_arguments(out, verbs[v]);
     }

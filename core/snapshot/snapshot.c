@@ -87,7 +87,7 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
         return add_remedy(ACCEL_E_CORRUPT, error);
     }
     if (code != ACCEL_OK)
-        return accel_error_set(error, code, "%s", why.text);
+        return add_remedy(accel_error_set(error, code, "%s", why.text), error);
     if (root->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
     code = take_evidence(path, root, &out_snapshot->evidence, error);

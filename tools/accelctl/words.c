@@ -17,8 +17,14 @@ static const struct {
 } known[] = {
     {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs q3_k q2_k"},
     {"plan", "emit", "llama-server vllm"},
+    {"plan", "advise",
+     "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "
+     "parallel-loading precompile limits"},
     {"claims", "verdict", "claimed estimated measured rejected"},
     {"claims", "format", "text json html"},
+    {"claims", "subject",
+     "accuracy attention audio batch cache fit kv load memory placement power quality serving speed status weights"},
+    {"matrix", "table", "D1 D2 D3 D4 D5 D6 D7"},
     {"matrix", "format", "text json html"},
 };
 

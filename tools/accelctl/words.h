@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that the value of an option may be, where they are all known: completion offers them, and a misspelt one is
- * answered with the nearest.
+ * Words that the value of an option may be, where they are all known: completion offers them, and a misspelt one may be
+ * answered with the nearest. Those that come from files of profiles are held against them by a test.
  */
 #ifndef ACCELCTL_WORDS_H
 #define ACCELCTL_WORDS_H
