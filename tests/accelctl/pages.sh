@@ -59,10 +59,22 @@ if command -v bash >/dev/null; then
     is "$(offer accelctl plan --set kv.prune =)" "off recency usage " "words that bash offers behind ="
     is "$(offer accelctl profile settings weights.l)" "weights.least weights.load " "settings as arguments"
     is "$(offer accelctl profile facts device.m)" "device.memory " "facts that bash offers"
+    is "$(offer accelctl quantize -t iq)" "iq4_nl iq4_xs " "types that bash offers"
+    is "$(offer accelctl quantize --type q6)" "q6_k " "types behind --type"
+    is "$(offer accelctl plan m --emit '')" "llama-server vllm " "programs that bash offers"
+    is "$(offer accelctl claims --verdict r)" "rejected " "verdicts that bash offers"
+    is "$(offer accelctl matrix --format h)" "html " "formats that bash offers"
+    # What lies in files of profiles is offered whole.
+    is "$(offer accelctl plan m --advise '')" "$(sed -n 's/^  - name: //p' "$src/profiles/advice.yaml" | tr '\n' ' ')" topics
+    is "$(offer accelctl claims --subject '')" \
+        "$(sed -n 's/^    subject: //p' "$src/profiles/claims.yaml" | LC_ALL=C sort -u | tr '\n' ' ')" subjects
+    is "$(offer accelctl matrix --table '')" "$("$accelctl" matrix --json --profiles "$src/profiles" |
+        sed -n 's/^ *"table": "\(.*\)",$/\1/p' | sort -u | tr '\n' ' ')" tables
     PATH=$ACCEL_TEST_BUILDDIR:$PATH
     ACCEL_PROFILE_PATH=$src/profiles
     export ACCEL_PROFILE_PATH
     is "$(offer accelctl profile show webg)" "webgpu " "profiles that bash offers"
+    is "$(offer accelctl plan m --device t)" "t4 " "devices that bash offers"
     is "$(offer accelctl profile diff webgpu+saf)" "webgpu+safari " "profiles behind + that bash offers"
 fi
 finish

@@ -24,7 +24,7 @@ static const struct {
     {"claims", "format", "text json html"},
     {"claims", "subject",
      "accuracy attention audio batch cache fit kv load memory placement power quality serving speed status weights"},
-    {"matrix", "table", "D1 D2 D3 D4 D5 D6 D7"},
+    {"matrix", "table", "D1 D2 D3 D4"},
     {"matrix", "format", "text json html"},
 };
 
