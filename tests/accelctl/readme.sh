@@ -110,6 +110,13 @@ while IFS= read -r line || [ -n "$line" ]; do
     esac
 done <"$readme"
 
+# What the script does not know it names, before it does anything.
+try 2 "$src/bootstrap" run -j2
+grep -q 'no option -j2$' "$work/err" && grep -q 'remedy: .*JOBS=2 ./bootstrap run$' "$work/err" ||
+    fail "bootstrap does not say how the number of jobs is set: $(cat "$work/err")"
+try 2 "$src/bootstrap" build tests
+grep -q "no 'tests' to do" "$work/err" || fail "bootstrap does not name what it does not know"
+
 # Tables: verbs, exit codes, folders.
 for verb in $(verbs); do
     grep -q "^| \`$verb" "$readme" || fail "README.md does not list $verb"
