@@ -180,11 +180,29 @@ static int sync_folder_of(const char *path)
     return failure;
 }
 
+/* The rename replaces whatever has the name: it must be nothing yet, or a regular file. */
+static int32_t check_target(const char *path, struct accel_error *error)
+{
+    size_t length = strlen(path);
+    struct stat facts;
+    if (length > 0 && path[length - 1] != '/') {
+        if (lstat(path, &facts) != 0)
+            return errno == ENOENT ? ACCEL_OK : fail_system(error, "write", path, errno);
+        if (S_ISREG(facts.st_mode))
+            return ACCEL_OK;
+    }
+    accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", length == 0 ? "\"\"" : path);
+    accel_error_remedy(error, "name a new file, or a regular one that is to be replaced");
+    return ACCEL_E_INVALID;
+}
+
 int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_t mode, struct accel_error *error)
 {
     struct accel_strbuf temporary = {0};
-    int32_t code = ACCEL_OK;
+    int32_t code = check_target(path, error);
     int failure, fd;
+    if (code != ACCEL_OK)
+        return code;
     accel_strbuf_printf(&temporary, "%s.XXXXXX", path);
     if (temporary.failed)
         return fail_memory(error, path);

@@ -30,7 +30,8 @@ int32_t accel_file_read_trusted(const char *path, size_t limit, char **out_data,
 
 /**
  * Writes a file so that others see the old one or the whole new one, also after a power cut: a temporary file in the
- * same folder, fsync, rename, fsync of the folder. `mode` is used as it is, without the umask.
+ * same folder, fsync, rename, fsync of the folder. `mode` is used as it is, without the umask. Where something is at
+ * `path` that is no regular file (a folder, a device, a symbolic link) it stays, and the answer is ACCEL_E_INVALID.
  */
 int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_t mode, struct accel_error *error);
 

@@ -79,6 +79,32 @@ ln -s same.gguf "$work/link.gguf"
 try 2 "$accelctl" quantize -n "$work/same.gguf" "$work/link.gguf"
 one_error "is the file that is read"
 
+# Places where no file may be put, and files of somebody else.
+mkfifo "$work/fifo"
+for name in "" "$work/new/" "$work" "$work/fifo"; do
+    try 2 "$accelctl" quantize "$f32" "$name"
+    try 2 "$accelctl" quantize -n "$f32" "$name"
+done
+[ -p "$work/fifo" ] || fail "a FIFO was replaced"
+cp "$f32" "$work/x.gguf.part"
+try 2 "$accelctl" quantize "$work/x.gguf.part" "$work/x.gguf"
+one_error "is the file that is read"
+try 2 "$accelctl" quantize "$f32" "$work/x.gguf"
+one_error "no earlier run left it"
+cmp "$f32" "$work/x.gguf.part" || fail "a file beside was changed"
+cp -r "$models/hf" "$work/hf" && chmod -R u+w "$work/hf"
+try 2 "$accelctl" quantize --type q4_g32 "$work/hf" "$work/hf/"
+one_error "is the folder that is read"
+cmp "$models/hf/config.json" "$work/hf/config.json" || fail "config.json was changed"
+try 2 "$accelctl" quantize --keep 'no.such.*' --dry-run "$f32" "$out"
+one_error "no.such.*"
+name=$work/$(printf 'a\377b').gguf
+try 0 "$accelctl" quantize --json --type q8_0 "$f32" "$name"
+is "$(value path)" "$work/a?b.gguf" "a name that is not UTF-8"
+name=$work/$(printf 'a\033[2Jb').gguf
+try 0 "$accelctl" quantize --type q8_0 "$f32" "$name"
+has "a?[2Jb.gguf"
+
 # A full disk, as far as a limit on files is one: an error with a name, and no file of that name.
 try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/large.gguf'"
 [ ! -e "$work/large.gguf" ] || fail "a file that could not be written has its name"

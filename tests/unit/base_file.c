@@ -122,9 +122,15 @@ static void write_fails_cleanly(void **state)
     accel_error_clear(&error);
     assert_int_equal(mkdir(blocked, 0700), 0);
     before = count_entries(folder);
-    /* The name is a folder's: rename fails, and the temporary file must be gone. */
-    assert_int_equal(accel_file_write(blocked, "x", 1, 0600, &error), ACCEL_E_IO);
-    assert_int_equal(error.native, EISDIR);
+    assert_int_equal(accel_file_write(blocked, "x", 1, 0600, &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "not a regular file"));
+    assert_int_equal(accel_file_write("", "x", 1, 0600, NULL), ACCEL_E_INVALID);
+    assert_int_equal(rmdir(blocked), 0);
+    assert_int_equal(symlink("/dev/null", blocked), 0);
+    assert_int_equal(accel_file_write(blocked, "x", 1, 0600, NULL), ACCEL_E_INVALID);
+    unlink(blocked);
+    assert_int_equal(mkfifo(blocked, 0600), 0);
+    assert_int_equal(accel_file_write(blocked, "x", 1, 0600, NULL), ACCEL_E_INVALID);
     assert_int_equal(count_entries(folder), before);
     free(nowhere);
     free(blocked);

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sdk/model/format/staged.h"
@@ -158,13 +159,119 @@ static void test_damaged_line(void **state)
     remove_all(&n);
 }
 
+static int32_t try_open(const struct names *n, struct accel_error *error)
+{
+    struct model_staged_plan plan = {.path = n->whole,
+                                     .header = "a header",
+                                     .header_bytes = HEADER_BYTES,
+                                     .bytes = HEADER_BYTES + PIECES * PIECE_BYTES,
+                                     .identity = 7,
+                                     .pieces = PIECES};
+    struct model_staged *staged = NULL;
+    int32_t code = model_staged_open(&plan, &staged, error);
+
+    assert_true((staged == NULL) == (code != ACCEL_OK));
+    model_staged_close(staged);
+    return code;
+}
+
+static void create(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    close(fd);
+    append(path, text);
+}
+
+/* The file has these bytes, and no others. */
+static void holds(const char *path, const char *text)
+{
+    char found[64] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, found, sizeof found - 1), (ssize_t)strlen(text));
+    assert_string_equal(found, text);
+    close(fd);
+}
+
+/* Files of somebody else stay as they are. */
+static void test_foreign(void **state)
+{
+    struct names n = names_of("foreign");
+    struct accel_error error = {0};
+
+    (void)state;
+    create(n.part, "a letter");
+    assert_int_equal(try_open(&n, &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "no earlier run left it"));
+    assert_non_null(strstr(error.remedy, "remove it"));
+    holds(n.part, "a letter");
+    assert_int_not_equal(access(n.journal, F_OK), 0);
+    create(n.journal, "");
+    assert_int_equal(try_open(&n, NULL), ACCEL_E_INVALID);
+    holds(n.part, "a letter");
+    unlink(n.part);
+    append(n.journal, "dear diary");
+    accel_error_clear(&error);
+    assert_int_equal(try_open(&n, &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "journal"));
+    holds(n.journal, "dear diary");
+    assert_int_not_equal(access(n.part, F_OK), 0);
+    remove_all(&n);
+}
+
+/* A run that was killed between its first line and its file left what the next one begins anew. */
+static void test_begun(void **state)
+{
+    struct names n = names_of("begun");
+
+    (void)state;
+    create(n.journal, "accel-journal begun\n");
+    create(n.part, "a head");
+    assert_int_equal(try_open(&n, NULL), ACCEL_OK);
+    remove_all(&n);
+}
+
+/* What is no regular file is refused, at each of the three names, before anything is made. */
+static void test_places(void **state)
+{
+    struct names n = names_of("places");
+    const char *const names[] = {n.whole, n.part, n.journal};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(mkfifo(names[i], 0600), 0);
+        assert_int_equal(try_open(&n, NULL), ACCEL_E_INVALID);
+        unlink(names[i]);
+        assert_int_equal(symlink("/nowhere", names[i]), 0);
+        assert_int_equal(try_open(&n, NULL), ACCEL_E_INVALID);
+        unlink(names[i]);
+        assert_int_not_equal(access(n.part, F_OK), 0);
+    }
+    remove_all(&n);
+}
+
+static void test_discarded(void **state)
+{
+    struct names n = names_of("discarded");
+    struct model_staged *staged = open_staged(&n, 7);
+
+    (void)state;
+    write_piece(staged, 3);
+    model_staged_discard(staged);
+    model_staged_close(staged);
+    assert_int_not_equal(access(n.part, F_OK), 0);
+    assert_int_not_equal(access(n.journal, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken_up),
-        cmocka_unit_test(test_other_identity),
-        cmocka_unit_test(test_torn_line),
-        cmocka_unit_test(test_damaged_line),
+        cmocka_unit_test(test_taken_up),     cmocka_unit_test(test_other_identity), cmocka_unit_test(test_torn_line),
+        cmocka_unit_test(test_damaged_line), cmocka_unit_test(test_foreign),        cmocka_unit_test(test_begun),
+        cmocka_unit_test(test_places),       cmocka_unit_test(test_discarded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <accel/model/quantize.h>
 #include <accel/quant/format.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/file.h>
@@ -380,12 +381,148 @@ static void test_refusals(void **state)
     assert_false(exists(f.out, ".part"));
 }
 
+/* A file with one matrix in F32. */
+static void write_matrix(const char *path, const uint64_t dims[2], const float *values, const char *name)
+{
+    struct model_gguf_tensor tensor = {.name = name, .dims = dims, .rank = 2, .type = ACCEL_F32};
+    struct model_gguf_header header;
+    struct accel_error error = {0};
+    size_t bytes = dims[0] * dims[1] * sizeof *values;
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    OK(model_gguf_header(path, NULL, 0, &tensor, 1, &header, &error));
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)header.file_bytes) == 0);
+    assert_int_equal(pwrite(fd, header.data, header.bytes, 0), (ssize_t)header.bytes);
+    assert_int_equal(pwrite(fd, values, bytes, (off_t)tensor.offset), (ssize_t)bytes);
+    close(fd);
+    free(header.data);
+}
+
+/* A value that a type cannot hold is named, and nothing of the run is left. */
+static void test_overflow(void **state)
+{
+    static const char *const types[] = {"f16", "q8_0", "q4_0", "q5_1", "q4_k", "q6_k", "q2_k", "iq4_xs"};
+    static const uint64_t dims[2] = {2, 256};
+    struct accel_quantize_options options = {.size = sizeof options};
+    float values[2 * 256] = {0};
+    struct files f;
+
+    (void)state;
+    names(&f, "overflow");
+    values[256 + 9] = -3e38f;
+    write_matrix(f.in, dims, values, "a.weight");
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types; i++) {
+        struct accel_error error = {0};
+        int32_t code;
+
+        options.type = types[i / 2];
+        options.flags = i % 2 ? ACCEL_QUANTIZE_NEAREST : 0;
+        code = write_as(f.in, f.out, &options, NULL, &error);
+        if (code != ACCEL_E_UNSUPPORTED || strstr(error.text, "value 9 of row 1 is -3e+38, too large for") == NULL ||
+            strstr(error.text, "a.weight") == NULL || strstr(error.remedy, "--keep") == NULL)
+            fail_msg("%s: %d: %s", types[i / 2], (int)code, error.text);
+        assert_false(exists(f.out, "") || exists(f.out, ".part") || exists(f.out, ".part.journal"));
+    }
+    values[256 + 9] = NAN;
+    write_matrix(f.in, dims, values, "a.weight");
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_CORRUPT).text, "value 9 of row 1 is not finite"));
+    assert_false(exists(f.out, ".part") || exists(f.out, ".part.journal"));
+    unlink(f.in);
+}
+
+/* Matrices without values are copied as they are. */
+static void test_empty(void **state)
+{
+    static const uint64_t shapes[][2] = {{3, 0}, {0, 256}};
+    struct accel_quantize_options options = {.size = sizeof options, .type = "q8_0", .threads = 2};
+    struct accel_error error = {0};
+    struct files f;
+
+    (void)state;
+    names(&f, "empty");
+    for (size_t i = 0; i < 2; i++) {
+        write_matrix(f.in, shapes[i], (const float[]){0}, "a.weight");
+        struct accel_model_file *file = NULL;
+
+        OK(write_as(f.in, f.out, &options, NULL, &error));
+        OK(accel_model_file_open(f.out, NULL, &file, &error));
+        assert_memory_equal(accel_model_file_tensor(file, 0)->dims, shapes[i], sizeof shapes[i]);
+        assert_int_equal(accel_model_file_tensor(file, 0)->type, ACCEL_F32);
+        accel_model_file_close(file);
+    }
+    unlink(f.in);
+    unlink(f.out);
+}
+
+/* The file that is read is not written under any of the names that the other one has in the course of time. */
+static void test_same_file(void **state)
+{
+    static const char *const suffixes[] = {"", ".part", ".part.journal"};
+    static const uint64_t dims[2] = {1, 32};
+    struct accel_quantize_options options = {.size = sizeof options, .type = "q8_0"};
+    float values[32] = {1};
+    struct files f;
+
+    (void)state;
+    names(&f, "same");
+    write_matrix(f.again, dims, values, "a.weight");
+    write_matrix(f.in, dims, values, "a.weight");
+    for (size_t i = 0; i < 3; i++) {
+        char name[PATH_BYTES + 32];
+
+        snprintf(name, sizeof name, "%s%s", f.out, suffixes[i]);
+        assert_int_equal(link(f.in, name), 0);
+        assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "is the file that is read"));
+        assert_non_null(strstr(refused(name, f.out, &options, ACCEL_E_INVALID).text, "is the file that is read"));
+        compare_bytes(f.in, f.again);
+        unlink(name);
+    }
+    unlink(f.in);
+    unlink(f.again);
+}
+
+/* Places at which no file may be put. */
+static void test_targets(void **state)
+{
+    static const char *const keep[] = {"*", "blk.*.nothing"};
+    struct accel_quantize_options options = {.size = sizeof options, .type = "q8_0"};
+    struct accel_error error = {0};
+    struct stat status;
+    struct files f;
+
+    (void)state;
+    names(&f, "targets");
+    stories(f.in);
+    assert_non_null(strstr(refused(f.in, "", &options, ACCEL_E_INVALID).text, "name is empty"));
+    assert_non_null(strstr(refused(f.in, "new/", &options, ACCEL_E_INVALID).text, "name of a folder"));
+    assert_int_equal(mkdir(f.out, 0700), 0);
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "is a folder"));
+    rmdir(f.out);
+    assert_int_equal(mkfifo(f.out, 0600), 0);
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "is a FIFO"));
+    assert_true(lstat(f.out, &status) == 0 && S_ISFIFO(status.st_mode));
+    unlink(f.out);
+    assert_int_equal(symlink("nothing", f.out), 0);
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "is a symbolic link"));
+    unlink(f.out);
+    assert_false(exists(f.out, ".part"));
+    options.keep = keep;
+    options.keep_count = 1;
+    OK(write_as(f.in, f.out, &options, NULL, &error));
+    unlink(f.out);
+    options.keep_count = 2;
+    error = refused(f.in, f.out, &options, ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "blk.*.nothing"));
+    assert_non_null(strstr(error.remedy, "--dry-run"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),    cmocka_unit_test(test_rows),          cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_killed),   cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_types),     cmocka_unit_test(test_rows),          cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_killed),    cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_overflow),      cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_same_file), cmocka_unit_test(test_targets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,8 @@ accelctl_sources = \
 	%D%/say.h \
 	%D%/setting_words.c \
 	%D%/setting_words.h \
+	%D%/target.c \
+	%D%/target.h \
 	%D%/verb.h \
 	%D%/verb_claims.c \
 	%D%/verb_devices.c \

@@ -72,6 +72,7 @@ static void print_row(const struct eval_report *report, const struct eval_row *r
 static void print_worst(const struct eval_report *report, const struct eval_row *row)
 {
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
+    char name[256];
 
     printf("\n%s: %llu of %llu tensors compared", row->name, (unsigned long long)sums->compared,
            (unsigned long long)sums->tensors);
@@ -84,13 +85,14 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
 
         if (tensor == NULL || !tensor->compared || tensor->relative_error == 0)
             break;
-        printf("  %-34s %6s to %-8s %9.5f, at most %.3g\n", tensor->name, tensor->reference, tensor->type,
-               tensor->relative_error, tensor->largest);
+        printf("  %-34s %6s to %-8s %9.5f, at most %.3g\n", clean_text(tensor->name, name, sizeof name),
+               tensor->reference, tensor->type, tensor->relative_error, tensor->largest);
     }
     for (uint64_t i = sums->compared; i < accel_eval_tensors_count(row->tensors); i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
-        printf("  %-34s not compared: %s\n", tensor->name, tensor->reason);
+        clean_text(tensor->name, name, sizeof name);
+        printf("  %-34s not compared: %s\n", name, tensor->reason);
     }
 }
 

@@ -11,6 +11,7 @@
 
 /* The one piece of state that a signal handler needs: which mappings belong to which file. */
 static const struct accel_model_file *volatile guarded;
+static const char *volatile remedy_said;
 
 static void write_text(const char *text)
 {
@@ -35,18 +36,21 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         write_text("\naccelctl: ");
         write_text(mapping.path);
         write_text(": the file shrank while it was in use, or its disk failed (ACCEL_E_IO)\n"
-                   "  remedy: leave model files alone while they run, or use --set weights.load=read\n");
+                   "  remedy: ");
+        write_text(remedy_said);
+        write_text("\n");
         _exit(EXIT_INPUT);
     }
     signal(number, SIG_DFL);
     raise(number);
 }
 
-void guard_mappings(const struct accel_model *model)
+void guard_mappings(const struct accel_model_file *file, const char *remedy)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
 
-    guarded = model == NULL ? NULL : accel_model_file_of(model);
+    remedy_said = remedy;
+    guarded = file;
     if (guarded != NULL)
         sigaction(SIGBUS, &action, NULL);
 }

@@ -26,7 +26,8 @@ static void take_plan(struct opened *opened)
     opened->session = NULL;
     if (opened->model == NULL)
         return;
-    guard_mappings(opened->model);
+    guard_mappings(accel_model_file_of(opened->model),
+                   "leave model files alone while they run, or use --set weights.load=read");
     accel_model_plan_session(opened->made, &opened->session, NULL);
 }
 
@@ -108,7 +109,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
 
 void replace_plan(struct opened *opened, struct accel_model_plan *plan)
 {
-    guard_mappings(NULL);
+    guard_mappings(NULL, NULL);
     accel_model_plan_free(opened->made);
     opened->made = plan;
     take_plan(opened);
@@ -116,7 +117,7 @@ void replace_plan(struct opened *opened, struct accel_model_plan *plan)
 
 void close_model(struct opened *opened)
 {
-    guard_mappings(NULL);
+    guard_mappings(NULL, NULL);
     accel_model_plan_free(opened->made);
     if (opened->context != NULL && !opened->borrowed)
         close_context(opened->context);

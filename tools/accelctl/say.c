@@ -19,6 +19,35 @@ static void print_line(const char *before, const char *text, const char *after)
     fprintf(stderr, "%s\n", after);
 }
 
+const char *clean_text(const char *text, char *copy, size_t size)
+{
+    size_t used = 0;
+
+    for (; *text != '\0' && used + 1 < size; text++) {
+        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+
+        /* U+0080 to U+009F are controls, too. */
+        if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
+            text++;
+        copy[used++] = byte < ' ' || byte == 127 || (byte == 0xc2 && next >= 0x80 && next < 0xa0) ? '?' : (char)byte;
+    }
+    copy[used] = '\0';
+    return copy;
+}
+
+json_t *json_text(const char *text)
+{
+    json_t *words = json_string(text);
+    char *copy = words == NULL ? strdup(text) : NULL;
+
+    for (char *at = copy; at != NULL && *at != '\0'; at++)
+        *at = (unsigned char)*at < 128 ? *at : '?';
+    if (copy != NULL)
+        words = json_string(copy);
+    free(copy);
+    return words;
+}
+
 int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy)
 {
     char tail[64];
@@ -26,20 +55,9 @@ int say(uint32_t json, int exit_code, const char *code, const char *text, const 
     if (remedy == NULL)
         remedy = "";
     if (json) {
-        /* A name of a file need not be UTF-8: such a byte becomes a question mark. */
-        json_t *words = json_string(text);
-        json_t *error;
+        json_t *error = json_pack("{s:{s:s, s:o, s:o, s:i}}", "error", "code", code, "text", json_text(text), "remedy",
+                                  json_text(remedy), "exit", exit_code);
 
-        if (words == NULL) {
-            char *copy = strdup(text);
-
-            for (char *at = copy; at != NULL && *at != '\0'; at++)
-                *at = (unsigned char)*at < 128 ? *at : '?';
-            words = json_string(copy == NULL ? "" : copy);
-            free(copy);
-        }
-        error = json_pack("{s:{s:s, s:o, s:s*, s:i}}", "error", "code", code, "text", words, "remedy", remedy, "exit",
-                          exit_code);
         return print_json(error, "accelctl/error/1") == EXIT_DONE ? exit_code : EXIT_FAILED;
     }
     snprintf(tail, sizeof tail, " (%s)", code);

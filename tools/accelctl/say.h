@@ -8,6 +8,7 @@
 
 #include <accel/error.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,6 +20,12 @@ int say(uint32_t json, int exit_code, const char *code, const char *text, const 
 int say_error(uint32_t json, const struct accel_error *error);
 /* The same for an error from making a session, where what is not found is a device and what is invalid a setting. */
 int say_session_error(uint32_t json, const struct accel_error *error);
+
+/* Text for a document, also where it is a name of a file and no UTF-8: every byte above 127 is a question mark then. */
+json_t *json_text(const char *text);
+
+/* Copies text for a terminal, cut to `size`: what would be a command to it becomes a question mark. Answers `copy`. */
+const char *clean_text(const char *text, char *copy, size_t size);
 
 /* Prints a document with its schema name and frees it; answers an exit code. */
 int print_json(json_t *document, const char *schema);

@@ -7,6 +7,7 @@
 
 #include "tools/accelctl/common.h"
 #include "tools/accelctl/page.h"
+#include "tools/accelctl/target.h"
 
 struct claims_options {
     struct common common;
@@ -189,6 +190,8 @@ static int run(int count, char **arguments, const struct verb *verb)
 
     if (code < 0)
         code = page_format(chosen.format, chosen.common.json, chosen.out, &format);
+    if (code < 0)
+        code = target_check(chosen.common.json, chosen.out, format == FORMAT_HTML ? TARGET_HTML : TARGET_JSON);
     if (code >= 0)
         return code;
     context = open_context(&chosen.common, &code);

@@ -5,6 +5,7 @@
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/page.h"
 #include "tools/accelctl/prompt.h"
+#include "tools/accelctl/target.h"
 #include "tools/accelctl/working.h"
 
 #include <accel/model/tokenizer.h>
@@ -333,6 +334,8 @@ static int run(int count, char **arguments, const struct verb *verb)
 
     if (code < 0)
         code = check_usage(&chosen);
+    if (code < 0)
+        code = target_check(chosen.common.json, chosen.html, TARGET_HTML);
     if (code >= 0)
         return code;
     evaluation.report.text = chosen.text;

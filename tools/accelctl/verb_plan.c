@@ -9,6 +9,7 @@
 #include "tools/accelctl/explain.h"
 #include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/print_steps.h"
+#include "tools/accelctl/target.h"
 
 struct plan_options {
     struct common common;
@@ -199,6 +200,9 @@ static int run(int count, char **arguments, const struct verb *verb)
                    "plan: --fit, --max-context, --advise, --explain and --emit answer one question each", NULL);
     if (chosen.out != NULL && (chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
         return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --out is for the plan itself, or with --fit", NULL);
+    code = target_check(chosen.common.json, chosen.out, TARGET_JSON);
+    if (code >= 0)
+        return code;
     wish.path = arguments[0];
     wish.platform = chosen.platform;
     wish.mode = chosen.mode;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/guard.h"
 #include "tools/accelctl/say.h"
+#include "tools/accelctl/target.h"
 #include "tools/accelctl/verb.h"
 #include "tools/accelctl/words.h"
 
 #include <accel/model/quantize.h>
 #include <ctype.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,11 +155,13 @@ static void print_narrow(const struct accel_quantize_job *job, const char *type)
 
 static json_t *row_json(const struct accel_quantize_row *row)
 {
-    json_t *error = row->converted && row->relative_error >= 0 ? json_real(row->relative_error) : json_null();
+    json_t *error = row->converted && isfinite(row->relative_error) && row->relative_error >= 0
+                        ? json_real(row->relative_error)
+                        : json_null();
 
-    return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:o}", "name", row->name, "from", row->from_name, "to",
-                     row->to_name, "converted", row->converted != 0, "elements", (json_int_t)row->elements, "bytes",
-                     (json_int_t)row->bytes, "reason", row->reason, "relative_error", error);
+    return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:o}", "name", json_text(row->name), "from", row->from_name,
+                     "to", row->to_name, "converted", row->converted != 0, "elements", (json_int_t)row->elements,
+                     "bytes", (json_int_t)row->bytes, "reason", row->reason, "relative_error", error);
 }
 
 static int print_document(const struct accel_quantize_job *job, const struct outcome *outcome)
@@ -164,8 +169,11 @@ static int print_document(const struct accel_quantize_job *job, const struct out
     json_t *rows = json_array();
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++)
-        json_array_append_new(rows, row_json(accel_quantize_get(job, i)));
-    return print_json(json_pack("{s:s, s:I, s:b, s:I, s:f, s:o, s:o}", "path", outcome->path, "bytes",
+        if (json_array_append_new(rows, row_json(accel_quantize_get(job, i))) != 0) {
+            json_decref(rows);
+            return say(1, EXIT_FAILED, "ACCEL_E_MEMORY", "no memory for the document", NULL);
+        }
+    return print_json(json_pack("{s:o, s:I, s:b, s:I, s:f, s:o, s:o}", "path", json_text(outcome->path), "bytes",
                                 (json_int_t)accel_quantize_bytes(job), "replaced", outcome->replaced != 0, "resumed",
                                 (json_int_t)outcome->resumed, "seconds", outcome->seconds, "other_types",
                                 narrow_json(job), "tensors", rows),
@@ -174,7 +182,7 @@ static int print_document(const struct accel_quantize_job *job, const struct out
 
 static void print_rows(const struct accel_quantize_job *job)
 {
-    char text[32], error[32];
+    char text[32], error[32], name[256];
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
@@ -182,8 +190,8 @@ static void print_rows(const struct accel_quantize_job *job)
         error[0] = '\0';
         if (row->relative_error > 0)
             snprintf(error, sizeof error, "error %.5f%s", row->relative_error, row->reason[0] == '\0' ? "" : ", ");
-        printf("  %-32s %5s -> %-5s %11s  %s%s\n", row->name, row->from_name, row->to_name,
-               bytes_text(row->bytes, text), error, row->reason);
+        printf("  %-32s %5s -> %-5s %11s  %s%s\n", clean_text(row->name, name, sizeof name), row->from_name,
+               row->to_name, bytes_text(row->bytes, text), error, row->reason);
     }
 }
 
@@ -217,8 +225,9 @@ static void print_types(const struct accel_quantize_job *job)
 static void print_result(const struct accel_quantize_job *job, const struct quantize_options *chosen,
                          const struct outcome *outcome)
 {
-    char text[32];
+    char text[32], name[1024];
 
+    clean_text(outcome->path, name, sizeof name);
     if (chosen->tensors)
         print_rows(job);
     print_types(job);
@@ -226,9 +235,9 @@ static void print_result(const struct accel_quantize_job *job, const struct quan
     if (outcome->resumed > 0)
         printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
     if (chosen->dry)
-        printf("%s would have %s\n", outcome->path, bytes_text(accel_quantize_bytes(job), text));
+        printf("%s would have %s\n", name, bytes_text(accel_quantize_bytes(job), text));
     else
-        printf("%s: %s in %.1f s\n", outcome->path, bytes_text(accel_quantize_bytes(job), text), outcome->seconds);
+        printf("%s: %s in %.1f s\n", name, bytes_text(accel_quantize_bytes(job), text), outcome->seconds);
     if (outcome->replaced)
         printf("%s: the file that has that name\n", chosen->dry ? "would be replaced" : "replaced");
 }
@@ -336,7 +345,10 @@ static int make(const struct quantize_options *chosen, char **arguments, struct 
     clock_gettime(CLOCK_MONOTONIC, &bar.begun);
     if (accel_model_file_open(arguments[0], NULL, file, &error) != ACCEL_OK)
         return refuse(chosen->json, &error);
+    guard_mappings(*file, "leave the file alone while it is read");
     code = check_type(*file, chosen);
+    if (code < 0 && accel_model_file_format(*file) == ACCEL_MODEL_GGUF)
+        code = target_check(chosen->json, arguments[1], TARGET_ANY);
     if (code >= 0)
         return code;
     result = accel_quantize_plan(*file, &wanted, job, &error);
@@ -365,6 +377,7 @@ static int run(int count, char **arguments, const struct verb *verb)
         print_result(job, &chosen, &outcome);
         code = EXIT_DONE;
     }
+    guard_mappings(NULL, NULL);
     accel_quantize_free(job);
     accel_model_file_close(file);
     return code;

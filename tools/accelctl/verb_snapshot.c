@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/common.h"
+#include "tools/accelctl/target.h"
 
 #include <accel/snapshot.h>
 
@@ -40,7 +41,7 @@ static int write_file(struct accel_context *context, const char *path, uint32_t 
         return say_error(json, &error);
     stat(path, &facts);
     if (json)
-        return print_json(json_pack("{s:s, s:I}", "path", path, "bytes", (json_int_t)facts.st_size),
+        return print_json(json_pack("{s:o, s:I}", "path", json_text(path), "bytes", (json_int_t)facts.st_size),
                           "accelctl/snapshot/1");
     printf("%s: %" PRIu64 " bytes; replay it anywhere: accelctl devices --host %s\n", path, (uint64_t)facts.st_size,
            path);
@@ -53,6 +54,10 @@ static int run(int count, char **arguments, const struct verb *verb)
     struct accel_context *context;
     int code = parse_options(verb, &count, arguments, &chosen);
 
+    if (code >= 0)
+        return code;
+    if (count > 0 && strcmp(arguments[0], "-") != 0)
+        code = target_check(chosen.common.json, arguments[0], TARGET_JSON);
     if (code >= 0)
         return code;
     context = open_context(&chosen.common, &code);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "tools/accelctl/model.h"
+#include "tools/accelctl/target.h"
 
 #include <accel/model/safetensors.h>
 #include <stdio.h>
@@ -223,12 +224,10 @@ static int refuse_target(const struct trace_options *chosen, const struct accel_
     struct stat target, source;
     char text[600];
 
-    if (stat(chosen->out, &target) != 0)
-        return -1;
-    if (!S_ISREG(target.st_mode)) {
-        snprintf(text, sizeof text, "trace: --out %.500s is not a regular file", chosen->out);
-        return say(chosen->common.json, EXIT_USAGE, "usage", text, "name a new file");
-    }
+    int code = target_check(chosen->common.json, chosen->out, TARGET_ANY);
+
+    if (code >= 0 || stat(chosen->out, &target) != 0)
+        return code;
     for (uint32_t i = 0; i < accel_model_file_part_count(read); i++) {
         if (stat(accel_model_file_part_path(read, i), &source) != 0 || source.st_dev != target.st_dev ||
             source.st_ino != target.st_ino)
@@ -266,7 +265,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
         if (trace_all(&trace, chosen->out, &error) != ACCEL_OK)
             code = say_error(chosen->common.json, &error);
         else if (chosen->common.json)
-            code = print_json(json_pack("{s:s, s:i}", "out", chosen->out, "stages", (int)trace.record_count),
+            code = print_json(json_pack("{s:o, s:i}", "out", json_text(chosen->out), "stages", (int)trace.record_count),
                               "accelctl/trace/1");
         else
             printf("%u stages written to %s\n", trace.record_count, chosen->out);

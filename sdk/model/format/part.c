@@ -34,11 +34,13 @@ int32_t model_path_open(const char *path, int *out_fd, struct stat *out_stat, st
     return ACCEL_OK;
 }
 
-static const char *kind_of(mode_t mode)
+const char *model_mode_name(mode_t mode)
 {
     switch (mode & S_IFMT) {
     case S_IFDIR:
         return "a folder";
+    case S_IFLNK:
+        return "a symbolic link";
     case S_IFIFO:
         return "a FIFO";
     case S_IFSOCK:
@@ -64,7 +66,7 @@ int32_t model_part_adopt(struct model_part *part, const char *path, int fd, cons
     if (!S_ISREG(status->st_mode)) {
         model_part_close(part);
         return model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is %s, not a regular file",
-                           kind_of(status->st_mode));
+                           model_mode_name(status->st_mode));
     }
     if (status->st_size <= 0) {
         model_part_close(part);

@@ -25,6 +25,9 @@ struct model_part {
 /* Opens a path without waiting (a FIFO would) and says what it is. The caller closes *out_fd. */
 int32_t model_path_open(const char *path, int *out_fd, struct stat *out_stat, struct accel_error *error);
 
+/* What a file is that is not a regular one, for messages: "a folder". */
+const char *model_mode_name(mode_t mode);
+
 /* Takes over `fd`, also when it fails. Refuses all but regular files, and empty ones. */
 int32_t model_part_adopt(struct model_part *part, const char *path, int fd, const struct stat *status,
                          struct accel_error *error);

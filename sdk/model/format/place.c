@@ -8,14 +8,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sdk/model/format/fault.h"
+#include "sdk/model/format/part.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/text.h"
 
 /* Tries at a name that nobody has. */
 #define NAME_TRIES 1000u
+
+int32_t model_check_target(const char *path, struct accel_error *error)
+{
+    size_t length = strlen(path);
+    struct stat status;
+    if (length == 0)
+        return model_fault(error, ACCEL_E_INVALID, "the file to write", MODEL_NO_OFFSET, "its name is empty");
+    if (path[length - 1] == '/')
+        model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is the name of a folder, not of a file");
+    else if (lstat(path, &status) != 0)
+        return errno == ENOENT ? ACCEL_OK : model_fault_errno(error, path, "cannot examine", errno);
+    else if (S_ISREG(status.st_mode))
+        return ACCEL_OK;
+    else
+        model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is %s, not a regular file",
+                    model_mode_name(status.st_mode));
+    accel_error_remedy(error, "name a new file, or a regular one that is to be replaced");
+    return ACCEL_E_INVALID;
+}
 
 int32_t model_create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error)
 {

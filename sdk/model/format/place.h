@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether a file can be put in the place of `path`: nothing is there yet, or a regular file. Folders, devices, FIFOs
+ * and symbolic links, which a rename would replace, and paths that can only be those of folders are ACCEL_E_INVALID. To
+ * be asked before any work. */
+int32_t model_check_target(const char *path, struct accel_error *error);
+
 /* A new file beside `path`, with the permissions that the umask leaves. Its name is the caller's to free, also where
  * this fails; *out_fd is then -1. */
 int32_t model_create_beside(const char *path, char **out_name, int *out_fd, struct accel_error *error);

@@ -127,7 +127,9 @@ static int32_t write_file(const char *path, const char *header, uint64_t length,
 {
     char *name = NULL;
     int fd = -1;
-    int32_t code = model_create_beside(path, &name, &fd, error);
+    int32_t code = model_check_target(path, error);
+    if (code == ACCEL_OK)
+        code = model_create_beside(path, &name, &fd, error);
     if (code == ACCEL_OK)
         code = model_replace(fd, name, path, write_content(fd, name, header, length, list, count, error), error);
     free(name);

@@ -22,6 +22,9 @@
 #define SYNC_BYTES ((uint64_t)16 << 20)
 #define LINE_BYTES 96
 
+/* How each journal begins: a file beside one that does not is somebody else's. */
+#define MARK "accel-journal "
+
 /* What has become of a piece. */
 enum piece { PIECE_MISSING, PIECE_WRITTEN, PIECE_ON_DISK };
 
@@ -69,7 +72,7 @@ static int32_t write_at(int fd, const char *path, const void *data, uint64_t byt
 
 static void first_line(const struct model_staged_plan *plan, char line[LINE_BYTES])
 {
-    snprintf(line, LINE_BYTES, "accel-journal 1 %016" PRIx64 " %" PRIu64 " %" PRIu32 "\n", plan->identity, plan->bytes,
+    snprintf(line, LINE_BYTES, MARK "1 %016" PRIx64 " %" PRIu64 " %" PRIu32 "\n", plan->identity, plan->bytes,
              plan->pieces);
 }
 
@@ -117,16 +120,21 @@ static int32_t take_room(struct model_staged *staged, uint64_t bytes, struct acc
     return native == 0 ? ACCEL_OK : model_fault_errno(error, staged->part, "cannot take the room it needs", native);
 }
 
-/* Begins anew: an empty journal first, so that it never tells of pieces that the file has not. */
+/* Begins anew: first a journal that lists nothing, so that it never tells of pieces that the file has not, and that
+ * says whose the file is before anything is in it. */
 static int32_t begin(struct model_staged *staged, const struct model_staged_plan *plan, struct accel_error *error)
 {
+    static const char begun[] = MARK "begun\n";
     char line[LINE_BYTES];
     int32_t code;
     memset(staged->state, PIECE_MISSING, plan->pieces);
     staged->resumed = 0;
     first_line(plan, line);
-    if (ftruncate(staged->journal_fd, 0) != 0)
-        return model_fault_errno(error, staged->journal, "cannot truncate", errno);
+    code = write_at(staged->journal_fd, staged->journal, begun, sizeof(begun) - 1, 0, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (ftruncate(staged->journal_fd, sizeof(begun) - 1) != 0 || fdatasync(staged->journal_fd) != 0)
+        return model_fault_errno(error, staged->journal, "cannot begin", errno);
     if (ftruncate(staged->fd, 0) != 0)
         return model_fault_errno(error, staged->part, "cannot truncate", errno);
     code = write_at(staged->fd, staged->part, plan->header, plan->header_bytes, 0, error);
@@ -156,9 +164,55 @@ static int32_t refuse_busy(const struct model_staged *staged, struct accel_error
     return ACCEL_E_BUSY;
 }
 
+/* What lies at the place of the journal. */
+enum found { FOUND_NOTHING, FOUND_OURS, FOUND_FOREIGN };
+
+static enum found look(const char *journal)
+{
+    char begin[sizeof(MARK)] = "";
+    int fd = open(journal, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+    ssize_t got;
+    if (fd < 0)
+        return errno == ENOENT ? FOUND_NOTHING : FOUND_FOREIGN;
+    got = pread(fd, begin, sizeof(begin) - 1, 0);
+    close(fd);
+    return got == 0 ? FOUND_NOTHING : strcmp(begin, MARK) == 0 ? FOUND_OURS : FOUND_FOREIGN;
+}
+
+static int32_t refuse_foreign(const char *path, struct accel_error *error)
+{
+    model_fault(error, ACCEL_E_INVALID, path, MODEL_NO_OFFSET, "is there, and no earlier run left it");
+    accel_error_remedy(error, "remove it, or write to another name");
+    return ACCEL_E_INVALID;
+}
+
+/* Nothing is opened for writing at a place where something else lies than what an earlier run may have left. */
+static int32_t check_places(const struct model_staged *staged, struct accel_error *error)
+{
+    int32_t code = model_check_target(staged->path, error);
+    if (code == ACCEL_OK)
+        code = model_check_target(staged->part, error);
+    if (code == ACCEL_OK)
+        code = model_check_target(staged->journal, error);
+    if (code == ACCEL_OK && look(staged->journal) == FOUND_FOREIGN)
+        code = refuse_foreign(staged->journal, error);
+    return code;
+}
+
+/* A file that holds something and has no journal of ours. */
+static bool is_foreign(const struct model_staged *staged)
+{
+    struct stat status;
+    return fstat(staged->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+           (status.st_size > 0 && look(staged->journal) != FOUND_OURS);
+}
+
 static int32_t open_both(struct model_staged *staged, struct accel_error *error)
 {
-    staged->fd = open(staged->part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
+    int32_t code = check_places(staged, error);
+    if (code != ACCEL_OK)
+        return code;
+    staged->fd = open(staged->part, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     if (staged->fd < 0)
         return model_fault_errno(error, staged->part, "cannot create", errno);
     if (flock(staged->fd, LOCK_EX | LOCK_NB) != 0)
@@ -166,7 +220,9 @@ static int32_t open_both(struct model_staged *staged, struct accel_error *error)
                                     : model_fault_errno(error, staged->part, "cannot lock", errno);
     if (!has_name(staged))
         return refuse_busy(staged, error);
-    staged->journal_fd = open(staged->journal, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
+    if (is_foreign(staged))
+        return refuse_foreign(staged->part, error);
+    staged->journal_fd = open(staged->journal, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     return staged->journal_fd >= 0 ? ACCEL_OK : model_fault_errno(error, staged->journal, "cannot create", errno);
 }
 
@@ -279,6 +335,13 @@ int32_t model_staged_finish(struct model_staged *staged, struct accel_error *err
     unlink(staged->journal);
     model_sync_folder(staged->path);
     return ACCEL_OK;
+}
+
+void model_staged_discard(struct model_staged *staged)
+{
+    staged->unsynced = 0;
+    unlink(staged->part);
+    unlink(staged->journal);
 }
 
 void model_staged_close(struct model_staged *staged)

@@ -3,7 +3,8 @@
  * A large file that is written piece by piece, in any order and by several threads, and that can be taken up again
  * after the process was killed. Until it is finished it has the name PATH.part beside its place, with
  * PATH.part.journal: what it is to become (an identity that the caller computes from everything that decides its bytes)
- * and which pieces are on the disk. Where the journal has another identity, the file is begun anew.
+ * and which pieces are on the disk. Where the journal has another identity, the file is begun anew; files of these
+ * names that no run of this library left are ACCEL_E_INVALID, and stay as they are.
  *
  * Ownership: the caller frees with model_staged_close, which keeps an unfinished file for the next run; the strings of
  * a plan are copied. Threads: write and piece_done from any; the others while no thread is in those. Errors:
@@ -49,6 +50,9 @@ int32_t model_staged_piece_done(struct model_staged *staged, uint32_t piece, uin
 
 /* Puts the file in its place, replacing one that is there; others see the old one or the whole new one. */
 int32_t model_staged_finish(struct model_staged *staged, struct accel_error *error);
+
+/* Removes what was written, which no later run could take up; close follows. */
+void model_staged_discard(struct model_staged *staged);
 
 /* Frees. NULL is allowed. */
 void model_staged_close(struct model_staged *staged);

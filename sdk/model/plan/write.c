@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sdk/model/format/fault.h"
@@ -29,12 +28,12 @@ static int32_t replace(const char *path, const char *text, struct accel_error *e
 
 int32_t accel_model_plan_write(const struct accel_model_plan *plan, const char *path, struct accel_error *error)
 {
-    struct stat target;
     char *text = NULL;
     int32_t code;
 
-    if (stat(path, &target) == 0 && !S_ISREG(target.st_mode))
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", path);
+    code = model_check_target(path, error);
+    if (code != ACCEL_OK)
+        return code;
     code = accel_model_plan_json(plan, &text, error);
     if (code == ACCEL_OK)
         code = replace(path, text, error);

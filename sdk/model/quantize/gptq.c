@@ -225,21 +225,18 @@ int32_t quantize_gptq_plan(struct accel_quantize_job *job, const struct accel_qu
 static int32_t write_small(const char *folder, const char *name, const char *text, uint64_t length,
                            struct accel_error *error)
 {
-    char *path = model_text_join(folder, name), *part = NULL;
-    int32_t code = path == NULL ? model_no_memory(error, folder, strlen(name)) : ACCEL_OK;
-    FILE *file = NULL;
-    if (code == ACCEL_OK && (part = malloc(strlen(path) + 6)) != NULL) {
-        sprintf(part, "%s.part", path);
-        file = fopen(part, "wb");
-    }
-    if (code == ACCEL_OK && file == NULL)
-        code = model_fault_errno(error, path, "cannot create", errno);
+    char *path = model_text_join(folder, name), *beside = NULL;
+    int fd = -1;
+    int32_t code = path == NULL ? model_no_memory(error, folder, strlen(name)) : model_check_target(path, error);
+    if (code == ACCEL_OK)
+        code = model_create_beside(path, &beside, &fd, error);
     if (code == ACCEL_OK) {
-        bool written = fwrite(text, 1, (size_t)length, file) == length && fflush(file) == 0 && fsync(fileno(file)) == 0;
-        if (fclose(file) != 0 || !written || rename(part, path) != 0)
-            code = model_fault_errno(error, path, "cannot write", errno);
+        code = model_write_all(fd, beside, text, length, error);
+        if (code == ACCEL_OK && fsync(fd) != 0)
+            code = model_fault_errno(error, beside, "cannot write to the disk", errno);
+        code = model_replace(fd, beside, path, code, error);
     }
-    free(part);
+    free(beside);
     free(path);
     return code;
 }

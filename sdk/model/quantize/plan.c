@@ -119,6 +119,8 @@ static void decide(const struct accel_quantize_options *options, const struct ta
         row->elements *= tensor->dims[i];
     if (is_kept(options, tensor->name))
         keep(row, tensor, "kept as asked");
+    else if (row->elements == 0)
+        keep(row, tensor, "holds no values");
     else if (tensor->rank < 2)
         keep(row, tensor, "no matrix");
     else if (row->from == row->to)
@@ -235,6 +237,27 @@ static int32_t check_folder(const char *path, const char *type, struct accel_err
                            path, type == NULL ? "" : type);
 }
 
+/* A pattern that keeps nothing is one that was meant for another model, or misspelt. */
+static int32_t check_keep(const struct accel_model_file *file, const struct accel_quantize_options *options,
+                          struct accel_error *error)
+{
+    uint64_t count = accel_model_file_tensor_count(file), matched;
+    if (options->keep_count > 0 && options->keep == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
+    for (uint32_t k = 0; k < options->keep_count; k++) {
+        for (matched = 0; matched < count; matched++)
+            if (fnmatch(options->keep[k], accel_model_file_tensor(file, matched)->name, 0) == 0)
+                break;
+        if (matched < count)
+            continue;
+        accel_error_set(error, ACCEL_E_INVALID, "%s: no tensor is called \"%.100s\", which is to be kept",
+                        accel_model_file_path(file), options->keep[k]);
+        accel_error_remedy(error, "accelctl quantize --dry-run --tensors lists the names");
+        return ACCEL_E_INVALID;
+    }
+    return ACCEL_OK;
+}
+
 static int32_t check(const struct accel_model_file *file, const struct accel_quantize_options *options,
                      struct accel_error *error)
 {
@@ -246,8 +269,6 @@ static int32_t check(const struct accel_model_file *file, const struct accel_qua
             return code;
     } else if (find_target(options->type) == NULL)
         return refuse_type(options->type, error);
-    if (options->keep_count > 0 && options->keep == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.keep is NULL");
     if ((options->flags & ~ACCEL_QUANTIZE_NEAREST) != 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_quantize_options.flags 0x%x has unknown bits",
                                options->flags);
@@ -256,7 +277,7 @@ static int32_t check(const struct accel_model_file *file, const struct accel_qua
                                options->threads, THREADS_MAX);
     if (accel_model_file_tensor_count(file) > UINT32_MAX)
         return accel_error_set(error, ACCEL_E_LIMIT, "%s: has more than %u tensors", path, UINT32_MAX);
-    return ACCEL_OK;
+    return check_keep(file, options, error);
 }
 
 static struct accel_quantize_job *make(const struct accel_model_file *file,

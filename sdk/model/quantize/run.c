@@ -7,10 +7,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sdk/model/format/place.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/staged.h"
 #include "sdk/model/format/text.h"
@@ -18,6 +20,8 @@
 
 /* Values that a thread works on at a time, rounded to whole rows; copies take as many bytes. */
 #define CHUNK_VALUES ((uint64_t)1 << 20)
+
+#define HALF_LARGEST 65504.0f
 
 /** What is left of one tensor. */
 struct tensor_state {
@@ -195,12 +199,60 @@ static size_t planes_at(uint32_t type, size_t width, const void *row, const void
     return bytes;
 }
 
-/* The sum of squared differences between the values and what was stored of them, row by row. */
-static int32_t measure(const struct chunk *chunk, uint32_t type, size_t width, size_t row_bytes, double *difference,
-                       double *power)
+static int32_t refuse_tensor(const struct run *run, const struct chunk *chunk, int32_t code, struct accel_error *error)
+{
+    return accel_error_set(error, code, "%s: tensor %.100s cannot be converted", accel_model_file_path(run->job->file),
+                           run->job->rows[chunk->tensor].name);
+}
+
+static int32_t keep_it(const struct run *run, const struct chunk *chunk, int32_t code, struct accel_error *error)
+{
+    accel_error_remedy(error, "--keep '%.80s' copies it as it is", run->job->rows[chunk->tensor].name);
+    return code;
+}
+
+/* Of the block in which `at` lies, the value of the largest size. */
+static size_t worst_of_block(uint32_t type, const float *values, size_t at, size_t width)
+{
+    struct accel_format format;
+    size_t block = 1, worst = at;
+    if (accel_format_describe(type, &format) == ACCEL_OK && format.block_values > 0)
+        block = format.block_values;
+    for (size_t i = at / block * block; i < (at / block + 1) * block && i < width; i++)
+        worst = fabsf(values[i]) > fabsf(values[worst]) ? i : worst;
+    return worst;
+}
+
+/* Scales are halves: what is too large for one becomes infinite, or is cut to less than half of itself where encoders
+ * keep to the largest scale. Of a block that has such a value, only the largest tells: others may round to nothing. */
+static bool is_too_large(uint32_t type, const float *values, float again, size_t at, size_t width)
+{
+    if (!isfinite(again))
+        return true;
+    return fabsf(values[at]) > HALF_LARGEST && fabsf(again) < fabsf(values[at]) / 2 &&
+           worst_of_block(type, values, at, width) == at;
+}
+
+/* Names the value for which the block around `at` cannot be stored. */
+static int32_t refuse_overflow(const struct run *run, const struct chunk *chunk, uint64_t row, size_t at, size_t width,
+                               struct accel_error *error)
+{
+    const struct accel_quantize_row *tensor = &run->job->rows[chunk->tensor];
+    const float *values = (const float *)chunk->values.data + row * width;
+    size_t worst = worst_of_block(tensor->to, values, at, width);
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: tensor %.100s: value %zu of row %llu is %g, too large for %s",
+                    accel_model_file_path(run->job->file), tensor->name, worst, (unsigned long long)(chunk->row + row),
+                    (double)values[worst], tensor->to_name);
+    return keep_it(run, chunk, ACCEL_E_UNSUPPORTED, error);
+}
+
+/* The sum of squared differences between the values and what will be stored of them, row by row. */
+static int32_t measure(const struct run *run, const struct chunk *chunk, size_t width, size_t row_bytes,
+                       double *difference, double *power, struct accel_error *error)
 {
     const unsigned char *out = chunk->out.data;
     float *again = chunk->again.data;
+    const uint32_t type = run->job->rows[chunk->tensor].to;
     int32_t code = ACCEL_OK;
     for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
         const float *values = (const float *)chunk->values.data + row * width;
@@ -208,12 +260,14 @@ static int32_t measure(const struct chunk *chunk, uint32_t type, size_t width, s
         planes_at(type, width, out + row * row_bytes, planes);
         code = accel_format_decode(type, planes, width, again);
         for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
+            if (is_too_large(type, values, again[i], i, width))
+                return refuse_overflow(run, chunk, row, i, width, error);
             double d = (double)again[i] - (double)values[i];
             *difference += d * d;
             *power += (double)values[i] * (double)values[i];
         }
     }
-    return code;
+    return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(run, chunk, code, error);
 }
 
 static int32_t refuse_values(const struct run *run, const struct chunk *chunk, uint64_t at, struct accel_error *error)
@@ -222,14 +276,7 @@ static int32_t refuse_values(const struct run *run, const struct chunk *chunk, u
     accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.100s: value %llu of row %llu is not finite",
                     accel_model_file_path(run->job->file), run->job->rows[chunk->tensor].name,
                     (unsigned long long)(at % width), (unsigned long long)(chunk->row + at / width));
-    accel_error_remedy(error, "--keep '%.80s' copies it as it is", run->job->rows[chunk->tensor].name);
-    return ACCEL_E_CORRUPT;
-}
-
-static int32_t refuse_tensor(const struct run *run, const struct chunk *chunk, int32_t code, struct accel_error *error)
-{
-    return accel_error_set(error, code, "%s: tensor %.100s cannot be converted", accel_model_file_path(run->job->file),
-                           run->job->rows[chunk->tensor].name);
+    return keep_it(run, chunk, ACCEL_E_CORRUPT, error);
 }
 
 static int32_t encode_rows(const struct run *run, struct chunk *chunk, const unsigned char *data, size_t width,
@@ -278,6 +325,8 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
         code = read_rows(run, chunk, chunk->row * from_bytes, chunk->rows * from_bytes, &data, error);
     if (code == ACCEL_OK)
         code = encode_rows(run, chunk, data, width, from_bytes, to_bytes, error);
+    if (code == ACCEL_OK)
+        code = measure(run, chunk, width, to_bytes, &difference, &power, error);
     if (code == ACCEL_OK && run->job->places != NULL)
         code = quantize_gptq_write(run->job, run->staged, chunk->tensor, chunk->row, chunk->rows, chunk->out.data,
                                    to_bytes, error);
@@ -286,9 +335,6 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
                                   chunk->rows * to_bytes, error);
     if (code != ACCEL_OK)
         return code;
-    code = measure(chunk, row->to, width, to_bytes, &difference, &power);
-    if (code != ACCEL_OK)
-        return refuse_tensor(run, chunk, code, error);
     return settle(run, chunk, chunk->rows * to_bytes, difference, power, error);
 }
 
@@ -318,6 +364,8 @@ static void work_together(struct run *run)
     sigset_t all, before;
     /* Signals are for the caller's thread. */
     sigfillset(&all);
+    /* A fault is handled where it happens: a mapped file that shrinks is one. */
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (threads != NULL && started < wanted && pthread_create(&threads[started], NULL, work, run) == 0)
         started++;
@@ -328,13 +376,63 @@ static void work_together(struct run *run)
     free(threads);
 }
 
-static int32_t check_path(const struct accel_quantize_job *job, const char *path, struct accel_error *error)
+/* True when the file of that name is one of those that are read. */
+static bool is_read(const struct accel_model_file *file, const char *path)
 {
     struct stat in, out;
-    int fd = accel_model_file_part_fd(job->file, 0);
-    if (fd >= 0 && fstat(fd, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    if (stat(path, &out) != 0)
+        return false;
+    for (uint32_t part = 0; part < accel_model_file_part_count(file); part++) {
+        int fd = accel_model_file_part_fd(file, part);
+        if (fd >= 0 && fstat(fd, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* The file that is written has three names in the course of time, and none may be that of one that is read. */
+static int32_t check_path(const struct accel_quantize_job *job, const char *path, struct accel_error *error)
+{
+    static const char *const suffixes[] = {"", ".part", ".part.journal"};
+    size_t bytes = strlen(path) + sizeof(".part.journal");
+    char *name = malloc(bytes);
+    int32_t code = name == NULL ? model_no_memory(error, path, bytes) : ACCEL_OK;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && code == ACCEL_OK; i++) {
+        snprintf(name, bytes, "%s%s", path, suffixes[i]);
+        if (is_read(job->file, name))
+            code = accel_error_set(error, ACCEL_E_INVALID, "%s: is the file that is read; write to another name", name);
+        else
+            code = model_check_target(name, error);
+    }
+    free(name);
+    return code;
+}
+
+/* A folder is made, or has to be one, and another one than that of the files that are read. */
+static int32_t check_folder(const struct accel_quantize_job *job, const char *path, struct accel_error *error)
+{
+    struct stat in, out;
+    bool same = false;
+    if (path[0] == '\0')
+        return model_check_target(path, error);
+    if (stat(path, &out) != 0)
+        return ACCEL_OK;
+    if (!S_ISDIR(out.st_mode))
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: is no folder, and a folder is to be written", path);
+    for (uint32_t part = 0; part < accel_model_file_part_count(job->file) && !same; part++) {
+        char *folder = model_text_folder(accel_model_file_part_path(job->file, part));
+        same = folder != NULL && stat(folder, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+        free(folder);
+    }
+    if (same)
         return accel_error_set(error, ACCEL_E_INVALID, "%s: is the file that is read; write to another name", path);
     return ACCEL_OK;
+}
+
+/* What a rerun of the same command would meet again: nothing is kept for it. */
+static bool is_lasting(int32_t code)
+{
+    return code == ACCEL_E_CORRUPT || code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_INVALID;
 }
 
 /* What an earlier run wrote counts as done. */
@@ -370,6 +468,8 @@ static int32_t write_staged(struct run *run, const char *path, uint64_t *out_res
         work_together(run);
         pthread_mutex_destroy(&run->mutex);
         code = run->code;
+        if (is_lasting(code))
+            model_staged_discard(run->staged);
     }
     if (code == ACCEL_OK)
         code = model_staged_finish(run->staged, error);
@@ -390,6 +490,8 @@ int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uin
     run.states = calloc((size_t)job->count + 1, sizeof(*run.states));
     if (run.states == NULL || weights == NULL)
         code = model_no_memory(error, path, job->count * sizeof(*run.states));
+    if (code == ACCEL_OK && job->places != NULL)
+        code = check_folder(job, path, error);
     if (code == ACCEL_OK)
         code = check_path(job, weights, error);
     if (code == ACCEL_OK && job->places != NULL)

@@ -48,7 +48,8 @@ struct accel_quantize_options {
                               "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k"; of folders planar ones, as "q4_g128" */
     uint32_t keep_count; /**< of `keep` */
     uint32_t flags;      /**< ACCEL_QUANTIZE_... */
-    const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are */
+    const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are;
+                                           one that matches none is ACCEL_E_INVALID */
     accel_quantize_progress progress; /**< may be NULL */
     void *progress_data;              /**< handed to `progress`; stays the caller's, and outlives the job */
 };
@@ -73,8 +74,10 @@ ACCEL_API const struct accel_quantize_row *accel_quantize_get(const struct accel
 ACCEL_API uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
 
 /** Writes the file. `*out_resumed`, which may be NULL, gets the number of tensors that an earlier run had written.
- *  ACCEL_E_BUSY: another process writes it; ACCEL_E_INVALID: it is the file that is read; ACCEL_E_CANCELLED; ACCEL_E_IO
- *  and the like from the system, with what was written kept for the next run. Once for each job. */
+ *  ACCEL_E_BUSY: another process writes it; ACCEL_E_INVALID: it is the file that is read, or what lies at its place or
+ *  at PATH.part is no file that this may replace; ACCEL_E_CORRUPT, ACCEL_E_UNSUPPORTED: a value is not finite, or too
+ *  large for its type; ACCEL_E_CANCELLED; ACCEL_E_IO and the like from the system, with what was written kept for the
+ *  next run. Once for each job. */
 ACCEL_API int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uint64_t *out_resumed,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
 

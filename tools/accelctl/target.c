@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/accelctl/say.h"
+#include "tools/accelctl/verb.h"
+
+static const struct {
+    const char *begin;
+    const char *name;
+} kinds[] = {
+    [TARGET_ANY] = {"", "file"},
+    [TARGET_JSON] = {"{", "JSON document"},
+    [TARGET_HTML] = {"<!", "page of HTML"},
+};
+
+/* 1 for an empty file, and for one that begins as the kind does. What cannot be read is not replaced either. */
+static uint32_t is_of_kind(const char *path, enum target kind)
+{
+    const char *wanted = kinds[kind].begin;
+    int handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    char begin[4];
+    ssize_t got = handle < 0 ? -1 : read(handle, begin, strlen(wanted));
+
+    if (handle >= 0)
+        close(handle);
+    return got == 0 || (got == (ssize_t)strlen(wanted) && memcmp(begin, wanted, strlen(wanted)) == 0);
+}
+
+static const char *what_is_wrong(const char *path, enum target kind, char text[256])
+{
+    size_t length = strlen(path);
+    struct stat facts;
+
+    if (length == 0)
+        return "the name of the file to write is empty";
+    if (path[length - 1] == '/')
+        return "the name of a folder, not of a file";
+    if (lstat(path, &facts) != 0) {
+        snprintf(text, 256, "%s", strerror(errno));
+        return errno == ENOENT ? NULL : text;
+    }
+    if (!S_ISREG(facts.st_mode))
+        return S_ISDIR(facts.st_mode)   ? "is a folder, not a regular file"
+               : S_ISLNK(facts.st_mode) ? "is a symbolic link, not a regular file"
+                                        : "is not a regular file";
+    if (kind == TARGET_ANY || is_of_kind(path, kind))
+        return NULL;
+    snprintf(text, 256, "is there, and no %s, as what would replace it", kinds[kind].name);
+    return text;
+}
+
+int target_check(uint32_t json, const char *path, enum target kind)
+{
+    char text[256], whole[1024];
+    const char *wrong = path == NULL ? NULL : what_is_wrong(path, kind, text);
+
+    if (wrong == NULL)
+        return -1;
+    snprintf(whole, sizeof whole, "%.700s%s%s", path, path[0] == '\0' ? "" : ": ", wrong);
+    return say(json, EXIT_USAGE, "usage", whole, "name a new file, or remove what is there");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a verb is asked to write: what lies there is looked at before any work. */
+#ifndef ACCELCTL_TARGET_H
+#define ACCELCTL_TARGET_H
+
+#include <stdint.h>
+
+enum target { TARGET_ANY, TARGET_JSON, TARGET_HTML };
+
+/* Answers -1 where `path` (NULL: none is asked for) is free, or a regular file that begins as one of that kind; else
+ * says what is there and answers an exit code. */
+int target_check(uint32_t json, const char *path, enum target kind);
+
+#endif
