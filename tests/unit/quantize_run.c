@@ -17,6 +17,7 @@
 
 #include "sdk/model/format/gguf_write.h"
 #include "tests/bench/random_model.h"
+#include "tools/accelctl/guard.h"
 
 /* 2 layers; 27 MB in F16 and 54 MB in F32, which is more than what is written between two synchronisations. */
 static const struct random_model sizes = {2, 512, 1536, 8, 2, 16000};
@@ -430,6 +431,63 @@ static void test_overflow(void **state)
     unlink(f.in);
 }
 
+static int32_t truncate_it(void *data, uint64_t done, uint64_t all)
+{
+    (void)done;
+    (void)all;
+    return truncate(data, 4096) != 0;
+}
+
+/* A file that shrinks while it is read ends the command with its name, in whichever thread that is noticed. */
+static void test_shrinking(void **state)
+{
+    struct accel_quantize_options options = {.size = sizeof options, .type = "f32", .threads = 3};
+    char said[512] = "", log[PATH_BYTES + 32];
+    struct files f;
+    int status, fd;
+
+    (void)state;
+    names(&f, "shrinking");
+    snprintf(log, sizeof log, "%s.log", f.out);
+    for (int i = 0; i < 3; i++) {
+        pid_t child;
+
+        assert_true(random_model_write(f.in, &sizes, ACCEL_F16));
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct accel_model_file *file = NULL;
+            struct accel_quantize_job *job = NULL;
+
+            fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+            dup2(fd, STDERR_FILENO);
+            options.progress = truncate_it;
+            options.progress_data = f.in;
+            if (accel_model_file_open(f.in, NULL, &file, NULL) == ACCEL_OK &&
+                accel_quantize_plan(file, &options, &job, NULL) == ACCEL_OK) {
+                guard_mappings(file, "leave it alone");
+                accel_quantize_run(job, f.out, NULL, NULL);
+            }
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 3);
+        fd = open(log, O_RDONLY | O_CLOEXEC);
+        assert_true(read(fd, said, sizeof said - 1) > 0);
+        close(fd);
+        assert_non_null(strstr(said, f.in));
+        assert_non_null(strstr(said, "remedy: leave it alone"));
+    }
+    assert_false(exists(f.out, ""));
+    unlink(f.in);
+    unlink(log);
+    snprintf(log, sizeof log, "%s.part", f.out);
+    unlink(log);
+    snprintf(log, sizeof log, "%s.part.journal", f.out);
+    unlink(log);
+}
+
 /* Matrices without values are copied as they are. */
 static void test_empty(void **state)
 {
@@ -522,7 +580,7 @@ int main(void)
         cmocka_unit_test(test_types),     cmocka_unit_test(test_rows),          cmocka_unit_test(test_alignment),
         cmocka_unit_test(test_killed),    cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy),
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_overflow),      cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_same_file), cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_same_file), cmocka_unit_test(test_targets),       cmocka_unit_test(test_shrinking),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
