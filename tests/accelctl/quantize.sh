@@ -104,6 +104,8 @@ is "$(value path)" "$work/a?b.gguf" "a name that is not UTF-8"
 name=$work/$(printf 'a\033[2Jb').gguf
 try 0 "$accelctl" quantize --type q8_0 "$f32" "$name"
 has "a?[2Jb.gguf"
+try 3 "$accelctl" quantize "$work/$(printf 'a\302\233b')" "$name"
+one_error "a?b:"
 
 # A full disk, as far as a limit on files is one: an error with a name, and no file of that name.
 try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/large.gguf'"

@@ -10,15 +10,6 @@
 
 #include "tools/accelctl/verb.h"
 
-/* One line whatever a file's name contains. */
-static void print_line(const char *before, const char *text, const char *after)
-{
-    fputs(before, stderr);
-    for (; *text != '\0'; text++)
-        fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, stderr);
-    fprintf(stderr, "%s\n", after);
-}
-
 const char *clean_text(const char *text, char *copy, size_t size)
 {
     size_t used = 0;
@@ -33,6 +24,14 @@ const char *clean_text(const char *text, char *copy, size_t size)
     }
     copy[used] = '\0';
     return copy;
+}
+
+/* One line whatever a file's name contains. */
+static void print_line(const char *before, const char *text, const char *after)
+{
+    char line[4096];
+
+    fprintf(stderr, "%s%s%s\n", before, clean_text(text, line, sizeof line), after);
 }
 
 json_t *json_text(const char *text)
