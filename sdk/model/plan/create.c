@@ -167,7 +167,8 @@ static int32_t make_sketch(struct accel_model_plan *plan, struct accel_error *er
 
     if (all == NULL)
         return no_memory(error);
-    memcpy(all, facts, request.model_count * sizeof *all);
+    if (request.model_count != 0)
+        memcpy(all, facts, request.model_count * sizeof *all);
     snprintf(length, sizeof length, "%" PRIu64, plan->options.request_length);
     if (plan->options.request_length != 0)
         all[request.model_count++] = (struct accel_given){"request.length", length, "the request"};
