@@ -165,19 +165,46 @@ static int32_t take_lock(const char *path, int *out_file, struct accel_error *er
     return ACCEL_OK;
 }
 
-/* Keeps the newer half, whole lines. A file that cannot be read, being too large for us, begins anew. */
+/* The last bytes of the file, at most half of the bound, however long it is. */
+static int32_t read_tail(const char *path, char *data, size_t *out_bytes, struct accel_error *error)
+{
+    const size_t most = ACCEL_HISTORY_BYTES / 2;
+    struct stat facts;
+    off_t from;
+    ssize_t got = 1;
+    int32_t code = ACCEL_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    *out_bytes = 0;
+    if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        code = fail(error, path, "cannot be read");
+        if (file >= 0)
+            close(file);
+        return code;
+    }
+    from = facts.st_size > (off_t)most ? facts.st_size - (off_t)most : 0;
+    while (got > 0 && *out_bytes < most) {
+        got = pread(file, data + *out_bytes, most - *out_bytes, from + (off_t)*out_bytes);
+        *out_bytes += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0)
+        code = fail(error, path, "cannot be read");
+    close(file);
+    return code;
+}
+
+/* Keeps the newer half, whole lines. */
 static int32_t trim(const char *path, struct accel_error *error)
 {
-    char *data = NULL;
-    size_t bytes = 0, from;
-    int32_t code = accel_file_read(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, error);
-    if (code != ACCEL_OK && code != ACCEL_E_LIMIT)
-        return code;
-    accel_error_clear(error);
-    from = bytes > ACCEL_HISTORY_BYTES / 2 ? bytes - ACCEL_HISTORY_BYTES / 2 : 0;
-    while (from > 0 && from < bytes && data[from - 1] != '\n')
-        from++;
-    code = accel_file_write(path, data ? data + from : "", bytes - from, 0600, error);
+    char *data = malloc(ACCEL_HISTORY_BYTES / 2);
+    size_t bytes = 0, from = 0;
+    int32_t code = data ? read_tail(path, data, &bytes, error)
+                        : accel_error_set(error, ACCEL_E_MEMORY, "no memory to shorten %.300s", path);
+    /* The first line is cut, unless the file had room for nothing else. */
+    if (bytes == ACCEL_HISTORY_BYTES / 2)
+        for (from = 1; from < bytes && data[from - 1] != '\n';)
+            from++;
+    if (code == ACCEL_OK)
+        code = accel_file_write(path, data + from, bytes - from, 0600, error);
     free(data);
     return code;
 }

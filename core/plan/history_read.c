@@ -58,6 +58,30 @@ static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
     return parse_u64(member(root, key), &number) ? number : 0;
 }
 
+/* Numbers that no machine reaches would make nonsense of every average that they enter. */
+#define MOST_NUMBER ((uint64_t)1 << 53)
+#define MOST_RATIO UINT64_C(1000)
+
+static bool is_absurd_pair(uint64_t planned, uint64_t measured)
+{
+    if (planned > MOST_NUMBER || measured > MOST_NUMBER)
+        return true;
+    return planned && measured && (planned > MOST_RATIO * measured || measured > MOST_RATIO * planned);
+}
+
+static bool is_absurd(const struct accel_history_record *record)
+{
+    const double speeds[] = {record->prompt_speed, record->speed, record->bandwidth};
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (speeds[i] > (double)MOST_NUMBER)
+            return true;
+    for (uint32_t i = 0; i < record->class_count; i++)
+        if (record->classes[i].planned > MOST_NUMBER || record->classes[i].measured > MOST_NUMBER)
+            return true;
+    return is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
+           record->prompt > MOST_NUMBER || record->tokens > MOST_NUMBER;
+}
+
 static uint32_t class_of(const char *name)
 {
     for (uint32_t i = 1; i < ACCEL_MEMORY_END; i++)
@@ -115,7 +139,7 @@ static bool take_line(struct accel_history *history, const char *line, size_t by
         .threads = (uint32_t)number_of(root, "threads"),
     };
     take_classes(history, root, record);
-    return record->kind != 0;
+    return record->kind != 0 && !is_absurd(record);
 }
 
 /* ---- all lines ---- */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
@@ -105,6 +106,17 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
     return code;
 }
 
+/* Says who wanted the number. */
+static int32_t refuse_threads(const struct accel_profile_setting *threads, const struct accel_error *why,
+                              struct accel_error *error)
+{
+    if (!threads->is_number || why->code == ACCEL_E_MEMORY)
+        return accel_error_copy(error, why);
+    accel_error_set(error, why->code, "%.160s: cpu.threads=%s: %s", threads->place, threads->value, why->text);
+    accel_error_remedy(error, "%s", why->remedy);
+    return why->code;
+}
+
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_topology *topology = accel_context_topology(plan->context);
@@ -112,6 +124,7 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
     uint32_t most = plan->device ? plan->device->info.facts->limits->threads : 0;
     struct accel_thread_policy policy = {0};
+    struct accel_error why = {0};
     int32_t code;
     /* A device of that kind borrows no crew: one rank, wherever the caller runs. */
     if (most == 0)
@@ -121,14 +134,14 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     if (code == ACCEL_OK && policy.wanted == 0 && plan->threads.count > most) {
         accel_thread_plan_free(&plan->threads);
         policy.wanted = most;
-        code = accel_topology_threads(topology, &policy, &plan->threads, error);
+        code = accel_topology_threads(topology, &policy, &plan->threads, &why);
     } else if (code == ACCEL_E_FALLBACK) {
-        code = fewer_threads(plan, &policy, error);
+        code = fewer_threads(plan, &policy, &why);
     } else if (code != ACCEL_OK) {
-        code = accel_topology_threads(topology, &policy, &plan->threads, error);
+        code = accel_topology_threads(topology, &policy, &plan->threads, &why);
     }
     if (code != ACCEL_OK)
-        return code;
+        return refuse_threads(threads, &why, error);
     plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
     if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
         return ACCEL_OK;

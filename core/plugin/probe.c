@@ -73,6 +73,11 @@ static void judge(const struct accel_probe_job *job, struct accel_child_end *end
     *out_lasting = began;
     if (code == ACCEL_E_MEMORY) {
         *verdict = bad;
+    } else if (!began && end->timed_out) {
+        accel_error_set(verdict, ACCEL_E_INTERNAL,
+                        "%s: no probe: %s did not begin within %u ms and was ended: the deadline passed", job->path,
+                        job->program, job->milliseconds);
+        accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
     } else if (!began) {
         /* Not a word from the driver: the program that should try it is not what it should be. */
         accel_error_set(verdict, ACCEL_E_INTERNAL, "%s: no probe: %s ended before it began (status %d, signal %d)%s%s",

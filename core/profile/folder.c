@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/file.h"
 #include "core/profile/language.h"
@@ -33,6 +34,7 @@ static char *name_of(const char *leaf)
 void accel_profile_first_key(const char *text, char key[ACCEL_FIRST_KEY])
 {
     *key = '\0';
+    text += accel_yaml_mark(text, strlen(text));
     for (const char *line = text; *line && !*key; line += strcspn(line, "\n"), line += *line == '\n')
         if (strncmp(line, "accel-", 6) == 0)
             snprintf(key, ACCEL_FIRST_KEY, "%.*s", (int)strcspn(line, ": \r\n"), line);
@@ -91,6 +93,15 @@ static int32_t read_folder(const char *folder, uint32_t layer, DIR *stream, stru
     return code;
 }
 
+/* True where a folder could not be opened because nothing has its name; a link to nowhere is a mistake. */
+static bool is_nothing(const char *folder, int system_error)
+{
+    struct stat facts;
+    bool is_nothing = system_error == ENOENT && lstat(folder, &facts) != 0;
+    errno = system_error;
+    return is_nothing;
+}
+
 int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,
                                  struct accel_error *error)
 {
@@ -103,8 +114,9 @@ int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_
     if (stream) {
         code = read_folder(folder, layer, stream, out_names, error);
         closedir(stream);
-    } else if (errno != ENOENT && errno != ENOTDIR) {
-        code = accel_error_set(error, accel_file_code(errno), "%.300s: the folder cannot be read", folder);
+    } else if (!is_nothing(folder, errno)) {
+        code = accel_error_set(error, errno == EACCES ? ACCEL_E_DENIED : ACCEL_E_IO,
+                               "%.300s: the folder cannot be read: %s", folder, strerror(errno));
     }
     free(folder);
     if (code != ACCEL_OK)

@@ -17,7 +17,8 @@ struct accel_profile_names {
 
 /**
  * The files of a layer: ACCEL_PROFILE_PLATFORM, CLIENT, DEVICE or MODEL. Other tables in the root of the profiles
- * ("accel-environment: 1", ...) are no platforms. A folder that does not exist has none.
+ * ("accel-environment: 1", ...) are no platforms. A folder that does not exist has none; a name that
+ * is no folder, or one that cannot be read, is an error.
  */
 int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,
                                  struct accel_error *error);

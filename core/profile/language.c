@@ -44,6 +44,7 @@ static bool split_parent(const struct accel_loader *loader, const char *text, ui
 static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_node *node)
 {
     const struct accel_loader_position here = {loader->path, NULL, loader->layer};
+    struct accel_error *error = loader->error, why = {0};
     const char *name;
     uint32_t layer;
     int32_t code;
@@ -59,10 +60,17 @@ static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_
                                      node->text);
     if (loader->depth == ACCEL_LOADER_DEPTH || ++loader->inherited > MOST_INHERITED)
         return accel_loader_refuse(loader, node, "profiles inherit too deeply, or too many of them");
+    loader->error = &why;
     code = read_named(loader, layer, name);
+    loader->error = error;
     loader->path = here.path;
     loader->layer = here.layer;
-    return code;
+    if (code == ACCEL_OK)
+        return ACCEL_OK;
+    if (!loader->is_unread || code == ACCEL_E_MEMORY)
+        return accel_error_copy(error, &why);
+    loader->is_unread = false;
+    return accel_yaml_refuse(here.path, node, error, code, "\"inherits\": %s", why.text);
 }
 
 static int32_t read_each(struct accel_loader *loader, const struct accel_yaml_node *list,
@@ -180,6 +188,7 @@ static int32_t read_named(struct accel_loader *loader, uint32_t layer, const cha
         loader->file->path = loader->path;
     code = accel_file_read(loader->path, ACCEL_YAML_BYTES, &data, &bytes, loader->error);
     if (code != ACCEL_OK) {
+        loader->is_unread = true;
         loader->file->is_absent = code == ACCEL_E_NOT_FOUND && loader->depth == 0;
         return code;
     }

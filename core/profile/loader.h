@@ -28,6 +28,7 @@ struct accel_loader {
     struct accel_loader_position open[ACCEL_LOADER_DEPTH]; /**< files that are being read, the outermost first */
     uint32_t depth;
     uint32_t inherited; /**< files in all */
+    bool is_unread;     /**< the last file could not even be read, so its error has no line */
     struct accel_error *error;
 };
 

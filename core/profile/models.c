@@ -41,24 +41,27 @@ static int32_t read_one(const char *root, const char *name, accel_model_fact_fun
     return code;
 }
 
-/* Files that cannot be used say so where they are asked for by name. */
+/* All that can be used are handed out; the first that cannot is the error at the end. */
 static int32_t read_all(const struct accel_profile_names *names, const char *root, accel_model_fact_function function,
                         void *data, struct accel_error *error)
 {
+    struct accel_error first = {0};
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < names->count && code == ACCEL_OK; i++) {
         struct accel_profile_file file;
         struct accel_error why = {0};
-        code = accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, names->names[i], &why);
-        if (code == ACCEL_OK)
+        if (accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, names->names[i], &why) == ACCEL_OK)
             code = hand_out(&file, function, data);
-        else if (code == ACCEL_E_MEMORY)
-            accel_error_copy(error, &why);
-        else
-            code = ACCEL_OK;
+        else if (first.code == ACCEL_OK)
+            first = why;
         accel_profile_file_free(&file);
     }
-    return code;
+    if (code != ACCEL_OK || first.code == ACCEL_OK)
+        return code;
+    /* Only a name that no file has is not found. */
+    if (first.code == ACCEL_E_NOT_FOUND)
+        first.code = ACCEL_E_CORRUPT;
+    return accel_error_copy(error, &first);
 }
 
 int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,

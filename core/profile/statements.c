@@ -129,6 +129,11 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
         return accel_loader_refuse(loader, value, "a value is plain text");
     if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why)))
         return accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_CORRUPT, "%s: %s", key->text, why);
+    if (strcmp(statement->key->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0)
+        return accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_CORRUPT,
+                                 "%s: no file can loosen it to \"%s\": only the caller and the environment "
+                                 "(ACCEL_FALLBACK_DEVICE) can allow another device",
+                                 key->text, value->text);
     statement->conditions = conditions;
     statement->because = because;
     if (loader->file->last)

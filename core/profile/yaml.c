@@ -203,6 +203,18 @@ static int32_t open_node(struct reader *reader, enum accel_yaml_kind kind, const
     return code;
 }
 
+/* Escapes of quoted texts ("\e", "\x9b") can make any character, and a terminal would obey these. */
+static bool has_control(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        bool is_c1 = byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0;
+        if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || is_c1)
+            return true;
+    }
+    return false;
+}
+
 static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
@@ -214,6 +226,9 @@ static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
         return refuse_scalar(reader, &event->start_mark);
     if (memchr(text, 0, length))
         return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "text with a zero byte");
+    if (reader->limits->is_shown && has_control(text, length))
+        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT,
+                         "text with a control character, which a terminal would obey");
     node = new_node(reader, ACCEL_YAML_TEXT, &event->start_mark);
     if (node == NULL || (node->text = accel_arena_strndup(reader->arena, text, length)) == NULL)
         return accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
@@ -271,18 +286,23 @@ static int32_t read_events(struct reader *reader)
 int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                          struct accel_yaml_node **out_root, struct accel_error *error)
 {
-    static const struct accel_yaml_limits profile = {"profile", ACCEL_YAML_BYTES, ACCEL_YAML_SCALAR,
-                                                     ACCEL_YAML_CHILDREN, ACCEL_YAML_NODES};
+    static const struct accel_yaml_limits profile = {"profile",           ACCEL_YAML_BYTES, ACCEL_YAML_SCALAR,
+                                                     ACCEL_YAML_CHILDREN, ACCEL_YAML_NODES, true};
     return accel_yaml_parse_within(&profile, path, data, bytes, arena, out_root, error);
+}
+
+size_t accel_yaml_mark(const char *data, size_t bytes)
+{
+    return bytes >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
 int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const char *path, const char *data,
                                 size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
                                 struct accel_error *error)
 {
+    size_t bad, mark = accel_yaml_mark(data, bytes);
     struct reader reader = {
-        .limits = limits, .path = path, .data = data, .bytes = bytes, .arena = arena, .error = error};
-    size_t bad;
+        .limits = limits, .path = path, .data = data + mark, .bytes = bytes - mark, .arena = arena, .error = error};
     int32_t code;
     *out_root = NULL;
     if (bytes > limits->bytes)
@@ -294,7 +314,7 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
     if (!yaml_parser_initialize(&reader.parser))
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read %.200s", path);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)data, bytes);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)data + mark, bytes - mark);
     code = read_events(&reader);
     yaml_parser_delete(&reader.parser);
     if (code == ACCEL_OK && reader.root == NULL)

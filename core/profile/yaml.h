@@ -3,12 +3,14 @@
  * @file
  * The part of YAML that profiles use, as a tree: one document of mappings, sequences and scalars. Anchors, aliases,
  * tags, more documents, duplicate keys, keys that are no scalars, and anything over the limits are refused with
- * file:line:column. Strings and nodes live in the arena that is given.
+ * file:line:column. A byte order mark before the first line is passed over. Strings and nodes live in the arena that is
+ * given.
  */
 #ifndef ACCEL_CORE_PROFILE_YAML_H
 #define ACCEL_CORE_PROFILE_YAML_H
 
 #include <accel/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,7 @@ struct accel_yaml_limits {
     uint32_t scalar;   /**< bytes of one scalar */
     uint32_t children; /**< entries of one sequence; a mapping has at most ACCEL_YAML_CHILDREN */
     uint32_t nodes;    /**< in all */
+    bool is_shown;     /**< its texts reach terminals: control characters but tabs and ends of lines are refused */
 };
 
 /** Kinds of nodes. */
@@ -58,6 +61,9 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
 
 /** Adds the remedy for "key:value", which is one word, to an error; nothing where the node is no such word. */
 void accel_yaml_remedy_colon(const struct accel_yaml_node *node, struct accel_error *error);
+
+/** Bytes of the UTF-8 byte order mark with which `data` begins: 3 or 0. */
+size_t accel_yaml_mark(const char *data, size_t bytes);
 
 /** Sets `code` and "PATH:LINE:COLUMN: text". */
 int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,

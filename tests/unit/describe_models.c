@@ -275,6 +275,12 @@ static const struct {
      "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 4\n  model.ffn: 2\n  model.heads: 1\n"
      "  model.vocabulary: 2\n  language.positions: 2\n  model.parameters: 7\n",
      ACCEL_E_CORRUPT, "model.parameters is 7, and its shapes give 142"},
+    {"keys-more", "  model.family: llama\n  model.heads: 4\n  model.kv_heads: 8\n", ACCEL_E_CORRUPT,
+     "keys-more.yaml:5: model.kv_heads: 8 heads of keys do not divide 4"},
+    {"keys-odd", "  model.family: llama\n  model.heads: 8\n  model.kv_heads: 3\n", ACCEL_E_CORRUPT,
+     "keys-odd.yaml:5: model.kv_heads: 3 heads of keys do not divide 8"},
+    {"odd-heads", "  model.family: llama\n  model.heads: 7\n  model.hidden: 64\n", ACCEL_E_CORRUPT,
+     "odd-heads.yaml:4: model.heads: 7 heads do not divide a width of 64"},
     {"long-list", "  model.family: resnet\n  vision.stages: 1 1 1 1 1 1 1 1 1\n", ACCEL_E_CORRUPT, "up to eight"},
     {"two-lists", "  model.family: resnet\n  vision.stem: 4\n  vision.stages: 1 1\n  vision.widths: 8\n",
      ACCEL_E_CORRUPT, "differ in length"},
@@ -355,8 +361,10 @@ static void facts_of_files(void **state)
     write_profile(path, "b", "accel-profile: 1\ninherits: a\nfacts:\n  model.layers: 3\n");
     write_profile(path, "c", "accel-profile: 1\nfacts:\n  model.layerz: 3\n");
     context = open_context(folder);
-    /* A file's own fact rules over an inherited one, and a file that is wrong is passed over among all. */
-    assert_int_equal(accel_model_facts_read(context, NULL, hear, &heard, &error), ACCEL_OK);
+    /* A file's own fact rules over an inherited one, and a file that is wrong is the error behind all others. */
+    assert_int_equal(accel_model_facts_read(context, NULL, hear, &heard, &error), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(error.text, "c.yaml:3:3"));
+    accel_error_clear(&error);
     assert_string_equal(heard.text,
                         "a:model.layers=2(card) a:model.context=8tok() b:model.context=8tok() b:model.layers=3() ");
     heard.text[0] = 0;
@@ -386,6 +394,62 @@ static void facts_of_files(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* A file whose descriptors are not as they should be gets no description: its rules and locks would be lost. */
+static void damage_beside_a_file(void **state)
+{
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256], model[4096];
+    static const char *const wrong[][2] = {
+        {"facts:\n  model.layerz: 3\n", "z.yaml:3:3"},
+        {"facts:\n  model.family: llama\n  model.layers: many\n", "z.yaml:4: model.layers"},
+        {"facts:\n  model.layers: 3\n", "z.yaml:3: the fact model.family is missing"},
+        {"inherits: nothing\n", "z.yaml:2:11: \"inherits\""},
+        {"facts:\n  model.family: llama\n", NULL},
+    };
+    struct accel_context *context;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    write_profile(folder, "base", "accel-profile: 1\n");
+    context = open_context(folder);
+    source_path(model, "tests/fixtures/llama-gqa");
+    snprintf(path, sizeof path, "%s/models", folder);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] + 4; i++) {
+        size_t row = i < 4 ? 0 : i - 4;
+        const char *words = i < 2 ? "models: the folder cannot be read" : wrong[row][1];
+        struct accel_model_description *d = NULL;
+        struct accel_error error = {0};
+        char text[256], file[300];
+
+        if (i == 0)
+            assert_int_equal(symlink("models", path), 0);
+        else if (i == 1)
+            write_bytes(path, "x", 1);
+        else
+            assert_int_equal(mkdir(path, 0700), 0);
+        snprintf(file, sizeof file, "%s/z.yaml", path);
+        if (i == 2)
+            words = NULL;
+        else if (i == 3) {
+            assert_int_equal(symlink("nowhere", file), 0);
+            words = "z.yaml";
+        } else if (i > 3) {
+            snprintf(text, sizeof text, "accel-profile: 1\n%s", wrong[row][0]);
+            write_bytes(file, text, strlen(text));
+        }
+        if ((accel_model_describe(context, model, &d, &error) == ACCEL_OK) != (words == NULL))
+            fail_msg("%zu: %s", i, error.text);
+        if (words != NULL && strstr(error.text, words) == NULL)
+            fail_msg("%zu: \"%s\" is not in: %s", i, words, error.text);
+        accel_model_description_free(d);
+        unlink(file);
+        assert_int_equal(remove(path), 0);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    snprintf(path, sizeof path, "%s/base.yaml", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
 static void names_that_are_none(void **state)
 {
     char profiles[4096];
@@ -413,6 +477,7 @@ int main(void)
         cmocka_unit_test(parameters_and_caches), cmocka_unit_test(table_is_complete),
         cmocka_unit_test(shapes_of_components),  cmocka_unit_test(broken_descriptors),
         cmocka_unit_test(facts_of_files),        cmocka_unit_test(names_that_are_none),
+        cmocka_unit_test(damage_beside_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,9 @@ static void test_misuse(void **state)
     options.device = "gpu:none";
     refuse(&options, ACCEL_E_NOT_FOUND, "gpu:none");
     options.device = NULL;
+    options.mode = "foo";
+    refuse(&options, ACCEL_E_INVALID, "none of: stream components");
+    options.mode = NULL;
     options.size = 12;
     refuse(&options, ACCEL_E_INVALID, "12 bytes");
 }
@@ -337,6 +340,64 @@ static void test_record(void **state)
     unlink("model_plan-2.json");
 }
 
+/* Writes a text `times` over between two others. */
+static void write_many(const char *path, const char *begin, const char *piece, uint32_t times, const char *end)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(begin, file);
+    for (uint32_t i = 0; i < times; i++)
+        fputs(piece, file);
+    fputs(end, file);
+    fclose(file);
+}
+
+/* Records that no plan of ours could be are refused before they cost memory or time. */
+static void test_damaged_record(void **state)
+{
+    static const char *const edits[][3] = {
+        {"\"length\": 0", "\"length\": -1", "request.length"},
+        {"\"length\": 0", "\"length\": \"1\"", "request.length"},
+        {"\"mode\": \"\"", "\"mode\": \"foo\"", "request.mode"},
+        {"\"mode\": \"\"", "\"mode\": 3", "request.mode"},
+    };
+    static const struct {
+        const char *begin, *piece;
+        uint32_t times;
+        const char *end, *words;
+    } large[] = {
+        {"[", "[],", 3000000, "1]", "8 MiB"},
+        {"[", "[],", 2000000, "1]", "a million values"},
+        {"{\"schema\": \"accelctl/plan/2\", \"nodes\": [", "1,", 70000,
+         "1], \"model\": {\"path\": \"x\"}, \"settings\": {}}", "65536 nodes"},
+        {"{\"schema\": \"accelctl/plan/2\", \"nodes\": [], \"request\": {\"given\": [", "1,", 5000,
+         "1]}, \"model\": {\"path\": \"x\"}, \"settings\": {}}", "4096 settings were given"},
+    };
+    char path[PATH_BYTES];
+    struct accel_model_plan *plan = plan_model(model_path(path), NULL, 0), *again = NULL;
+    struct accel_error error = {0};
+
+    (void)state;
+    OK(accel_model_plan_write(plan, "model_plan-3.json", &error));
+    accel_model_plan_free(plan);
+    for (uint32_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        edit("model_plan-3.json", "model_plan-4.json", edits[i][0], edits[i][1]);
+        accel_error_clear(&error);
+        assert_int_equal(accel_model_plan_repeat(context, "model_plan-4.json", NULL, &again, &error), ACCEL_E_CORRUPT);
+        assert_non_null(strstr(error.text, edits[i][2]));
+    }
+    for (uint32_t i = 0; i < sizeof large / sizeof *large; i++) {
+        write_many("model_plan-4.json", large[i].begin, large[i].piece, large[i].times, large[i].end);
+        accel_error_clear(&error);
+        assert_int_equal(accel_model_plan_repeat(context, "model_plan-4.json", NULL, &again, &error), ACCEL_E_CORRUPT);
+        if (strstr(error.text, large[i].words) == NULL)
+            fail_msg("\"%s\" is not in: %s", large[i].words, error.text);
+    }
+    unlink("model_plan-3.json");
+    unlink("model_plan-4.json");
+}
+
 /* A sketch is written, too, and no run follows it. */
 static void test_sketch_record(void **state)
 {
@@ -364,9 +425,10 @@ static void test_sketch_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),     cmocka_unit_test(test_misuse),   cmocka_unit_test(test_longest),
-        cmocka_unit_test(test_no_kernel), cmocka_unit_test(test_platform), cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_advise),    cmocka_unit_test(test_record),   cmocka_unit_test(test_sketch_record),
+        cmocka_unit_test(test_exact),         cmocka_unit_test(test_misuse),         cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_no_kernel),     cmocka_unit_test(test_platform),       cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_advise),        cmocka_unit_test(test_damaged_record), cmocka_unit_test(test_record),
+        cmocka_unit_test(test_sketch_record),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_context);

@@ -232,6 +232,7 @@ static void test_threads(void **state)
     struct bench *b = *state;
     open_context(b);
     assert_int_equal(create(b, NULL, "cpu.threads", "4096", NULL, NULL), ACCEL_E_FALLBACK);
+    assert_non_null(strstr(b->error.text, ": cpu.threads=4096: "));
     assert_error(b, "4096", "threads");
     assert_int_equal(create(b, NULL, "cpu.threads", "4096", "fallback.threads", "warn"), ACCEL_OK);
     assert_non_null(strstr(b->log, "fallback=threads from=4096"));

@@ -36,7 +36,7 @@ static const struct accel_history_record plain = {.size = sizeof(plain),
                                                   .context = 64,
                                                   .planned = 1000,
                                                   .measured = 990,
-                                                  .step_bytes = 18446744073709551615ull,
+                                                  .step_bytes = 9007199254740992ull,
                                                   .prompt = 12,
                                                   .tokens = 34,
                                                   .prompt_speed = 1234.5,
@@ -227,6 +227,30 @@ static void test_damage(void **state)
     accel_history_free(history);
 }
 
+/* Numbers that no machine reaches are damage, whoever wrote them. */
+static void test_absurd(void **state)
+{
+    static const char *const members[] = {"\"tokens_per_1000_s\":18000000000000000000",
+                                          "\"measured\":9007199254740993",
+                                          "\"planned\":1,\"measured\":1001",
+                                          "\"planned\":2001,\"measured\":2",
+                                          "\"planned\":99999999999999999999",
+                                          "\"classes\":{\"weights\":[1,9007199254740993]}"};
+    struct bench *b = *state;
+    struct accel_history *history;
+    char line[200];
+    add(b, &plain);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        snprintf(line, sizeof(line), "{\"accel-history\":1,\"kind\":\"run\",%s}\n", members[i]);
+        write_file(b->path, line);
+    }
+    write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"planned\":1,\"measured\":1000}\n");
+    history = find(b, 0, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 2);
+    assert_int_equal(accel_history_damaged(history), sizeof(members) / sizeof(members[0]));
+    accel_history_free(history);
+}
+
 static void test_bound(void **state)
 {
     struct bench *b = *state;
@@ -248,7 +272,16 @@ static void test_bound(void **state)
     kept = accel_history_damaged(history);
     assert_true(kept > 1200 && kept < 1400);
     accel_history_free(history);
-    /* Far too large, by another hand: it begins anew. */
+    /* Far too large, by another hand: its newest half stays. */
+    for (uint32_t i = 0; i < 4 * (ACCEL_HISTORY_BYTES / 401); i++)
+        write_file(b->path, line);
+    add(b, &plain);
+    history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
+    assert_int_equal(accel_history_count(history), 1);
+    accel_history_free(history);
+    assert_int_equal(stat(b->path, &facts), 0);
+    assert_true(facts.st_size <= ACCEL_HISTORY_BYTES / 2 + 1000 && facts.st_size > ACCEL_HISTORY_BYTES / 2 - 1000);
+    /* Without an end of line there is nothing to keep. */
     assert_int_equal(truncate(b->path, 40 << 20), 0);
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(accel_history_count(history), 0);
@@ -389,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_concurrent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_absurd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwritable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plan, set_up, tear_down),

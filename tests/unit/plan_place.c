@@ -161,12 +161,11 @@ static void test_bad_requests(void **state)
     assert_null(accel_plan_device(NULL));
 }
 
-/* A name that no device has: the reasons of its driver are told, and no profile may put another device there. */
+/* A name that no device has: the reasons of its driver are told. */
 static void test_device_choice(void **state)
 {
     static const struct accel_given allow = {"fallback.device", "allow", "--set"};
     struct bench *b = *state;
-    write_profile(b, "scripted.yaml", "accel-profile: 1\ndefaults: {fallback.device: allow}\n");
     open_context(b, 0);
     assert_int_equal(create(b, "scripted", NULL, 0), ACCEL_OK);
     assert_int_equal(create(b, "scripted:two", NULL, 0), ACCEL_E_NOT_FOUND);
@@ -177,6 +176,16 @@ static void test_device_choice(void **state)
     assert_null(strstr(b->error.text, "locked"));
     assert_int_equal(create(b, "other", &allow, 1), ACCEL_OK);
     assert_string_equal(accel_plan_device(b->plan)->name, "scripted:one");
+}
+
+/* No file may put another device there, and one that tries is refused. */
+static void test_loosened(void **state)
+{
+    struct bench *b = *state;
+    write_profile(b, "scripted.yaml", "accel-profile: 1\ndefaults: {fallback.device: allow}\n");
+    open_context(b, 0);
+    assert_int_equal(create(b, "scripted", NULL, 0), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(b->error.text, "scripted.yaml:2:29: fallback.device: no file can loosen it"));
 }
 
 static void test_no_device(void **state)
@@ -367,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_choice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_device, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_loosened, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_profile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_base, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),

@@ -330,10 +330,21 @@ static void a_cache_that_cannot_be_written_is_only_logged(void **state)
 
 /* ---- without a probe ---- */
 
+static void write_sleeper(const struct place *place, char *path, size_t bytes)
+{
+    FILE *file;
+    snprintf(path, bytes, "%s/sleeper", place->root);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("#!/bin/sh\nexec sleep 60\n", file);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
 static void without_a_probe_nothing_unknown_is_loaded(void **state)
 {
     const char *program = getenv("ACCEL_PROBE");
-    char *saved = program ? strdup(program) : NULL;
+    char *saved = program ? strdup(program) : NULL, sleeper[400];
     struct place *place = *state;
     struct accel_plugins *plugins;
     assert_non_null(saved);
@@ -351,6 +362,14 @@ static void without_a_probe_nothing_unknown_is_loaded(void **state)
     plugins = discover(place, 0);
     assert_non_null(strstr(accel_plugins_get(plugins, 0)->info.text, "ended before it began"));
     accel_plugins_free(plugins);
+    /* One that only sleeps is said to have let the deadline pass. */
+    write_sleeper(place, sleeper, sizeof(sleeper));
+    setenv("ACCEL_PROBE", sleeper, 1);
+    plugins = discover(place, 0);
+    assert_non_null(strstr(accel_plugins_get(plugins, 0)->info.text, "did not begin within 5000 ms"));
+    assert_non_null(strstr(accel_plugins_get(plugins, 0)->info.text, "the deadline passed"));
+    accel_plugins_free(plugins);
+    unlink(sleeper);
     plugins = discover(place, ACCEL_CONTEXT_NO_PROBE);
     assert_int_equal(accel_plugins_get(plugins, 0)->info.state, ACCEL_PLUGIN_LOADED);
     accel_plugins_free(plugins);

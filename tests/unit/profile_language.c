@@ -25,6 +25,17 @@ struct sample {
 
 static const struct sample samples[] = {
     {HEAD, ""},
+    {"\xef\xbb\xbf" HEAD "rulez: []\n", "t.yaml:2:1: \"rulez\" is unknown here"},
+    {"\xef\xbb\xbf" HEAD, ""},
+    {HEAD "about: \"a\\tb\\nc\"\n", ""},
+    {HEAD "about: \"\\e[31m\"\n", "t.yaml:2:8: text with a control character"},
+    {HEAD "about: \"\\x9b31m\"\n", "t.yaml:2:8: text with a control character"},
+    {HEAD "about: \"\\x7f\"\n", "t.yaml:2:8: text with a control character"},
+    {HEAD "about: \"\\_\"\n", ""},
+    {HEAD "rules:\n- set: {context: 1tok}\n  because: \"x\\r\"\n", "t.yaml:4:12: text with a control character"},
+    {HEAD "defaults: {fallback.device: allow}\n", "t.yaml:2:29: fallback.device: no file can loosen it"},
+    {HEAD "defaults: {fallback.device: warn}\n", "t.yaml:2:29: fallback.device: no file can loosen it"},
+    {HEAD "defaults: {fallback.device: deny}\n", ""},
     {HEAD "about: x\ndefaults: {context: 12tok, kv.type.k: f16}\nlock: [context]\n", ""},
     {HEAD "defaults:\n  context: {value: 4 tok, because: x}\n", ""},
     {HEAD "rules:\n- set: {test.option: anything}\n  because: x\n", ""},

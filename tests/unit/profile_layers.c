@@ -339,6 +339,16 @@ static void test_inheritance(void **state)
     assert_error(f, "devices/v.yaml:2:11: \"devices/u\" inherits itself");
     write_file(f, "devices/v.yaml", HEAD "inherits: etc/passwd\n");
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    /* One that is not there is named where it is asked for. */
+    write_file(f, "devices/v.yaml", HEAD "inherits: nothing\n");
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_error(f, "devices/v.yaml:2:11: \"inherits\": ");
+    assert_error(f, "devices/nothing.yaml: cannot open");
+    write_file(f, "devices/v.yaml", HEAD);
+    write_file(f, "folder/accel.yaml", HEAD "inherits: accel\n");
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_error(f, "folder/accel.yaml:2:11: \"inherits\": ");
+    write_file(f, "folder/accel.yaml", HEAD);
     /* Lists of lists are bounded in all. */
     write_file(f, "one.yaml", HEAD "inherits: [two, two, two, two, two, two]\n");
     write_file(f, "two.yaml", HEAD "inherits: [three, three, three, three, three, three]\n");

@@ -158,9 +158,9 @@ static void test_locks(void **state)
     static const struct accel_profile_pair given = {"fallback.device", "allow", "command line"};
     struct folder *f = *state;
     write_file(f, "base.yaml",
-               HEAD "defaults: {fallback.device: warn, context: 1tok}\nlock:\n- fallback.device\n- context\n");
+               HEAD "defaults: {fallback.device: deny, context: 1tok}\nlock:\n- fallback.device\n- context\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
-    assert_value(f, "fallback.device", "warn", "base.yaml:2");
+    assert_value(f, "fallback.device", "deny", "base.yaml:2");
     assert_int_equal(resolve(f, &given, 1), ACCEL_E_DENIED);
     assert_non_null(strstr(f->error.text, "command line: setting fallback.device is locked by "));
     assert_non_null(strstr(f->error.text, "base.yaml:4"));

@@ -159,8 +159,9 @@ typedef int32_t(ACCEL_CALL *accel_model_fact_function)(void *data, const struct 
 
 /**
  * Hands out what the file models/NAME.yaml states, or, where `name` is NULL, what every file there states, one file
- * after the other by name; files that cannot be used are then passed over. Needs neither discovery nor
- * accel_profile_load. Any thread. ACCEL_E_NOT_FOUND: there is no such file, and the remedy is the nearest name.
+ * after the other by name; the first file that cannot be used is then the error, after all others were handed out.
+ * Needs neither discovery nor accel_profile_load. Any thread. ACCEL_E_NOT_FOUND: there is no such file, and the remedy
+ * is the nearest name.
  */
 ACCEL_API int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
                                          accel_model_fact_function function, void *data,

@@ -303,6 +303,33 @@ static int32_t take_all(struct accel_model_description *d, const struct reader *
     return code == ACCEL_OK ? take_model(d, reader, root) : code;
 }
 
+/* Where the text names that member of a shape; its beginning where it does not. */
+static uint64_t place_of(const struct reader *reader, const char *member)
+{
+    size_t wanted = strcmp(member, "heads") == 0 ? offsetof(struct shape, heads) : offsetof(struct shape, kv_heads);
+    uint64_t place = 0;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        for (size_t k = 0; k < NAMES && numbers[i].names[k] != NULL && place == 0; k++)
+            if (numbers[i].offset == wanted)
+                place = model_json_find_key(reader->text, reader->length, numbers[i].names[k]);
+    return place;
+}
+
+static int32_t check_shapes(const struct accel_model_description *d, const struct reader *reader)
+{
+    char text[IMPOSSIBLE_BYTES];
+
+    for (uint32_t part = 0; part < PARTS; part++) {
+        const char *member = describe_impossible(&d->shapes[part], text);
+
+        if (member != NULL)
+            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, place_of(reader, member), "%s: %s",
+                               part_names[part], text);
+    }
+    return ACCEL_OK;
+}
+
 int32_t describe_config_text(struct accel_model_description *d, const char *path, const char *text, uint64_t length,
                              struct accel_error *error)
 {
@@ -318,6 +345,8 @@ int32_t describe_config_text(struct accel_model_description *d, const char *path
         code = model_no_memory(error, d->path, 0);
     if (code == ACCEL_OK)
         code = take_all(d, &reader, root);
+    if (code == ACCEL_OK)
+        code = check_shapes(d, &reader);
     json_decref(root);
     return code;
 }

@@ -137,16 +137,21 @@ static bool lists_agree(const struct shape_list *a, const struct shape_list *b)
            (a->count == b->count && memcmp(a->items, b->items, a->count * sizeof a->items[0]) == 0);
 }
 
-static void weigh(struct candidate *candidate)
+/* A descriptor that is wrong could be the file's, whose rules would then be lost: it is an error. */
+static int32_t weigh(struct candidate *candidate)
 {
     struct accel_model_description *d = candidate->facts;
-    struct accel_error ignored = {0};
     uint64_t score = 1;
+    int32_t code;
     bool fits;
 
-    if (candidate->name[0] == 0 || set_family(d, &ignored) != ACCEL_OK ||
-        describe_read_facts(d, &ignored) != ACCEL_OK || !same_family(candidate->file->traits.family, d->traits.family))
-        return;
+    if (candidate->name[0] == 0)
+        return ACCEL_OK;
+    code = set_family(d, candidate->error);
+    if (code == ACCEL_OK)
+        code = describe_read_facts(d, candidate->error);
+    if (code != ACCEL_OK || !same_family(candidate->file->traits.family, d->traits.family))
+        return code;
     describe_complete(d);
     fits = d->shapes[d->traits.main].layers == candidate->file->shapes[d->traits.main].layers &&
            agrees(candidate->file->traits.classes, d->traits.classes, &score);
@@ -165,26 +170,33 @@ static void weigh(struct candidate *candidate)
         candidate->score = score;
         memcpy(candidate->best, candidate->name, sizeof candidate->best);
     }
+    return ACCEL_OK;
 }
 
-static void begin(struct candidate *candidate, const char *name)
+static int32_t begin(struct candidate *candidate, const struct accel_model_fact *fact)
 {
     model_pool_free(&candidate->facts->pool);
     memset(candidate->facts, 0, sizeof *candidate->facts);
     candidate->facts->path = candidate->file->path;
-    candidate->facts->origin = "descriptor";
-    snprintf(candidate->name, sizeof candidate->name, "%s", name);
+    snprintf(candidate->name, sizeof candidate->name, "%s", fact->model);
+    candidate->facts->origin = model_pool_text(&candidate->facts->pool, fact->place, strlen(fact->place));
+    return candidate->facts->origin != NULL
+               ? ACCEL_OK
+               : model_no_memory(candidate->error, candidate->file->path, strlen(fact->place));
 }
 
 static int32_t pass(void *data, const struct accel_model_fact *fact)
 {
     struct candidate *candidate = data;
+    int32_t code = ACCEL_OK;
 
     if (strcmp(candidate->name, fact->model) != 0) {
-        weigh(candidate);
-        begin(candidate, fact->model);
+        code = weigh(candidate);
+        if (code == ACCEL_OK)
+            code = begin(candidate, fact);
     }
-    return describe_fact(candidate->facts, fact->key, fact->value, fact->place, candidate->error);
+    return code != ACCEL_OK ? code
+                            : describe_fact(candidate->facts, fact->key, fact->value, fact->place, candidate->error);
 }
 
 static void fill_open(uint64_t *mine, uint64_t theirs)
@@ -235,8 +247,8 @@ static int32_t borrow(struct accel_model_description *d, struct accel_context *c
 
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
 {
-    struct candidate candidate = {.file = d, .error = error};
-    struct accel_error why = {0};
+    struct accel_error why = {0}, reading = {0};
+    struct candidate candidate = {.file = d, .error = &why};
     int32_t code;
 
     if (d->traits.family == NULL)
@@ -244,13 +256,19 @@ int32_t describe_fit(struct accel_model_description *d, struct accel_context *co
     candidate.facts = calloc(1, sizeof *candidate.facts);
     if (candidate.facts == NULL)
         return model_no_memory(error, d->path, sizeof *candidate.facts);
-    /* Without profiles there is nothing that could fit. */
-    code = accel_model_facts_read(context, NULL, pass, &candidate, &why);
+    code = accel_model_facts_read(context, NULL, pass, &candidate, &reading);
     if (code == ACCEL_OK)
-        weigh(&candidate);
+        code = weigh(&candidate);
     model_pool_free(&candidate.facts->pool);
     free(candidate.facts);
-    if (code == ACCEL_E_MEMORY)
-        return accel_error_set(error, code, "%s: no memory to compare it with descriptors", d->path);
-    return code == ACCEL_OK && candidate.score > 1 ? borrow(d, context, candidate.best, error) : ACCEL_OK;
+    /* Without profiles there is nothing that could fit. */
+    if (code == ACCEL_E_NOT_FOUND)
+        return ACCEL_OK;
+    if (code == ACCEL_OK)
+        return candidate.score > 1 ? borrow(d, context, candidate.best, error) : ACCEL_OK;
+    if (why.code == ACCEL_OK)
+        why = reading;
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = why;
+    return code;
 }

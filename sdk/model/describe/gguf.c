@@ -118,6 +118,25 @@ static int32_t take_shapes(struct accel_model_description *d, const struct accel
     return code == ACCEL_OK ? take(file, key, &d->traits.context, error) : code;
 }
 
+/* Layers that differ have lists, whose largest items need not belong together. */
+static int32_t check_heads(const struct accel_model_description *d, const struct accel_model_file *file,
+                           struct accel_error *error)
+{
+    const struct accel_model_value *heads, *kv_heads;
+    char key[KEY_BYTES], text[IMPOSSIBLE_BYTES];
+    const char *member = describe_impossible(&d->shapes[d->family->main], text);
+
+    if (member == NULL)
+        return ACCEL_OK;
+    snprintf(key, sizeof key, "%s.attention.head_count_kv", d->traits.family);
+    kv_heads = accel_model_file_find_value(file, key);
+    snprintf(key, sizeof key, "%s.attention.head_count", d->traits.family);
+    heads = accel_model_file_find_value(file, key);
+    if (heads == NULL || heads->count != 1 || (kv_heads != NULL && kv_heads->count != 1))
+        return ACCEL_OK;
+    return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_path(file), heads->offset, "%s: %s", key, text);
+}
+
 int32_t describe_gguf(struct accel_model_description *d, const struct accel_model_file *file, struct accel_error *error)
 {
     const struct accel_model_value *tokens = accel_model_file_find_value(file, "tokenizer.ggml.tokens");
@@ -127,6 +146,8 @@ int32_t describe_gguf(struct accel_model_description *d, const struct accel_mode
     if (code != ACCEL_OK || d->traits.family == NULL)
         return code;
     code = take_shapes(d, file, error);
+    if (code == ACCEL_OK)
+        code = check_heads(d, file, error);
     main = &d->shapes[d->family->main];
     if (tokens != NULL && main->vocabulary == 0 && tokens->count <= SHAPE_MAX && main->heads != 0)
         main->vocabulary = tokens->count;

@@ -145,6 +145,12 @@ const char *describe_find_fact(const struct accel_model_description *d, const ch
 /* Shapes and traits from facts. ACCEL_E_CORRUPT for a number that is none, with the fact's origin. */
 int32_t describe_read_facts(struct accel_model_description *d, struct accel_error *error);
 
+/* What no model can have: heads that do not divide the width where their size follows from it, and heads of keys that
+ * do not divide those of queries. The member that is to blame, and what is wrong with it in `out_text`; NULL: nothing.
+ */
+enum { IMPOSSIBLE_BYTES = 112 };
+const char *describe_impossible(const struct shape *shape, char out_text[IMPOSSIBLE_BYTES]);
+
 /* Facts from shapes and traits, where they are not stated. */
 int32_t describe_write_facts(struct accel_model_description *d, struct accel_error *error);
 
@@ -200,7 +206,7 @@ int32_t describe_named(struct accel_model_description *d, struct accel_context *
                        struct accel_error *error);
 
 /* Names the descriptor whose family and shapes are the file's, as a fact, and takes from it what the file does not
- * say. */
+ * say. A descriptor that is wrong is an error, whichever it is: it could be the file's. */
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error);
 
 #endif

@@ -160,6 +160,41 @@ static int32_t read_list(const struct accel_model_description *d, const char *ke
     return ACCEL_OK;
 }
 
+const char *describe_impossible(const struct shape *shape, char out_text[IMPOSSIBLE_BYTES])
+{
+    uint64_t heads = shape->heads, kv_heads = shape->kv_heads;
+
+    if (heads != 0 && kv_heads != 0 && heads % kv_heads != 0) {
+        snprintf(out_text, IMPOSSIBLE_BYTES, "%" PRIu64 " heads of keys do not divide %" PRIu64 " heads of queries",
+                 kv_heads, heads);
+        return "kv_heads";
+    }
+    if (heads != 0 && shape->hidden != 0 && shape->head_size == 0 && shape->hidden % heads != 0) {
+        snprintf(out_text, IMPOSSIBLE_BYTES,
+                 "%" PRIu64 " heads do not divide a width of %" PRIu64 ", and no size of a head is given", heads,
+                 shape->hidden);
+        return "heads";
+    }
+    return NULL;
+}
+
+static int32_t check_shape(const struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    const struct accel_given *fact;
+    char key[KEY_BYTES], text[IMPOSSIBLE_BYTES];
+    const char *name = describe_impossible(&d->shapes[part], text);
+
+    if (name == NULL)
+        return ACCEL_OK;
+    snprintf(key, sizeof key, "%s.%s", part_names[part], name);
+    fact = find(d, key);
+    if (fact == NULL) {
+        snprintf(key, sizeof key, "model.%s", name);
+        fact = find(d, key);
+    }
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s: %s", fact == NULL ? d->path : fact->origin, key, text);
+}
+
 static int32_t read_shape(struct accel_model_description *d, enum part part, struct accel_error *error)
 {
     struct shape *shape = &d->shapes[part];
@@ -198,6 +233,8 @@ int32_t describe_read_facts(struct accel_model_description *d, struct accel_erro
         code = read_number(d, model_numbers[i].name, number_at(&d->traits, model_numbers[i].offset), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = read_shape(d, part, error);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
+        code = check_shape(d, part, error);
     return code;
 }
 

@@ -76,6 +76,11 @@ static int32_t copy_options(struct accel_model_plan *plan, const struct accel_mo
     return ACCEL_OK;
 }
 
+uint32_t model_plan_mode_is(const char *mode)
+{
+    return mode != NULL && (strcmp(mode, "stream") == 0 || strcmp(mode, "components") == 0);
+}
+
 static int32_t check_options(const struct accel_context *context, const struct accel_model_plan_options *given,
                              struct accel_model_plan_options *out_options, struct accel_error *error)
 {
@@ -86,6 +91,9 @@ static int32_t check_options(const struct accel_context *context, const struct a
         return code;
     if (context == NULL || out_options->path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "a model's plan needs a context and a path");
+    if (out_options->mode != NULL && !model_plan_mode_is(out_options->mode))
+        return accel_error_set(error, ACCEL_E_INVALID, "mode \"%.60s\" of a model's plan is none of: stream components",
+                               out_options->mode);
     for (uint32_t i = 0; i < out_options->given_count; i++) {
         const struct accel_given *row = out_options->given == NULL ? NULL : &out_options->given[i];
 

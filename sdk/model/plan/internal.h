@@ -30,6 +30,9 @@ struct accel_model_plan {
 int32_t model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *more, uint32_t more_count,
                         struct accel_model_plan **out_plan, struct accel_error *error);
 
+/* Whether a request may have that mode; NULL has none. */
+uint32_t model_plan_mode_is(const char *mode);
+
 /* The verdict of a plan; needed 0 where nothing is known. */
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan);
 

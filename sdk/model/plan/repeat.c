@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,13 @@
 
 #define MIB 1048576.0
 
-/* Plans of the largest models have some megabytes. */
-#define BYTES_MOST (INT64_C(64) << 20)
+/* Plans of the largest models have some megabytes; what has more values is none, and would take much memory. */
+#define BYTES_MOST (INT64_C(8) << 20)
+enum { SETTINGS_MOST = 4096, GIVEN_MOST = 4096, NODES_MOST = 65536 };
+
+/* A value of JSON takes two bytes of text and some seventy of memory: where most bytes begin a value, there is no plan
+ * behind them. */
+enum { VALUES_MOST = 1 << 20 };
 
 struct record {
     const char *path;
@@ -66,6 +72,30 @@ static int32_t malformed(const struct record *record, const char *what, struct a
     return ACCEL_E_CORRUPT;
 }
 
+static int32_t check_counts(const struct record *record, struct accel_error *error)
+{
+    if (json_object_size(part(record, "settings")) > SETTINGS_MOST)
+        return malformed(record, "it has more than 4096 settings", error);
+    if (json_array_size(json_object_get(part(record, "request"), "given")) > GIVEN_MOST)
+        return malformed(record, "more than 4096 settings were given", error);
+    if (json_array_size(part(record, "nodes")) > NODES_MOST)
+        return malformed(record, "it has more than 65536 nodes", error);
+    return ACCEL_OK;
+}
+
+static int32_t check_request(const struct record *record, struct accel_error *error)
+{
+    const json_t *request = part(record, "request"), *length = json_object_get(request, "length"),
+                 *mode = json_object_get(request, "mode");
+
+    if (length != NULL && (!json_is_integer(length) || json_integer_value(length) < 0))
+        return malformed(record, "request.length is no number of tokens", error);
+    if (mode != NULL &&
+        (!json_is_string(mode) || (json_string_length(mode) != 0 && !model_plan_mode_is(json_string_value(mode)))))
+        return malformed(record, "request.mode is none of: stream components", error);
+    return ACCEL_OK;
+}
+
 static int32_t check_members(const struct record *record, struct accel_error *error)
 {
     json_t *settings = part(record, "settings");
@@ -78,6 +108,8 @@ static int32_t check_members(const struct record *record, struct accel_error *er
     if (member(part(record, "model"), "path")[0] == '\0' || !json_is_object(settings) ||
         !json_is_array(part(record, "nodes")))
         return malformed(record, "the request, settings or nodes are missing", error);
+    if (check_counts(record, error) != ACCEL_OK)
+        return ACCEL_E_CORRUPT;
     json_object_foreach(settings, key, setting)
     {
         if (!json_is_string(json_object_get(setting, "value")) || !json_is_string(json_object_get(setting, "unit")))
@@ -88,27 +120,61 @@ static int32_t check_members(const struct record *record, struct accel_error *er
         if (member(setting, "key")[0] == '\0' || !json_is_string(json_object_get(setting, "value")))
             return malformed(record, "what was given has no key or no value", error);
     }
-    return ACCEL_OK;
+    return check_request(record, error);
+}
+
+/* Every value but the last of an object or a list has a comma behind it, and every list a bracket before it; those in
+ * texts count too, which a plan has few of. */
+static bool has_too_many(const char *text, size_t length)
+{
+    size_t values = 0;
+
+    for (size_t i = 0; i < length; i++)
+        values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return values > VALUES_MOST;
+}
+
+static int32_t parse(struct record *record, int fd, size_t most, struct accel_error *error)
+{
+    json_error_t where = {0};
+    char *text = malloc(most);
+    size_t length = 0;
+    int32_t code = text == NULL ? no_memory(error) : ACCEL_OK;
+
+    while (code == ACCEL_OK && length < most) {
+        ssize_t got = read(fd, text + length, most - length);
+
+        if (got < 0 && errno != EINTR)
+            code = model_fault_errno(error, record->path, "cannot read", errno);
+        if (got == 0)
+            break;
+        length += got > 0 ? (size_t)got : 0;
+    }
+    if (code == ACCEL_OK && has_too_many(text, length))
+        code = malformed(record, "it has over a million values", error);
+    if (code == ACCEL_OK)
+        record->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    free(text);
+    if (code != ACCEL_OK || record->root != NULL)
+        return code;
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line, where.column, where.text);
 }
 
 /* What is looked at is what is read, and a pipe holds nobody up. */
 static int32_t load(struct record *record, struct accel_error *error)
 {
     int fd = open(record->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    json_error_t where = {0};
     struct stat status;
+    int32_t code;
 
     if (fd < 0)
         return model_fault_errno(error, record->path, "cannot open", errno);
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MOST) {
-        close(fd);
-        return malformed(record, "it is no regular file of at most 64 MiB", error);
-    }
-    record->root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > BYTES_MOST)
+        code = malformed(record, "it is no regular file of at most 8 MiB", error);
+    else
+        code = parse(record, fd, (size_t)status.st_size + 1, error);
     close(fd);
-    return record->root != NULL ? ACCEL_OK
-                                : accel_error_set(error, ACCEL_E_CORRUPT, "%s:%d:%d: %s", record->path, where.line,
-                                                  where.column, where.text);
+    return code;
 }
 
 static int32_t read_record(struct record *record, struct accel_error *error)
