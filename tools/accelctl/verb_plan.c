@@ -189,6 +189,8 @@ static int run(int count, char **arguments, const struct verb *verb)
 
     if (code >= 0)
         return code;
+    if (chosen.mode != NULL && strcmp(chosen.mode, "stream") != 0 && strcmp(chosen.mode, "components") != 0)
+        return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --mode wants stream or components", NULL);
     if (chosen.emit != NULL && !emit_knows(chosen.emit))
         return say(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit wants llama-server or vllm", NULL);
     if (chosen.emit != NULL && chosen.common.json)
