@@ -52,10 +52,14 @@ static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
     return node && node->kind == ACCEL_YAML_TEXT && accel_digits_u64(node->text, out_number);
 }
 
+/* Digits that are no number of 64 bits are the largest one, which is_absurd refuses. */
 static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
 {
+    const struct accel_yaml_node *node = member(root, key);
     uint64_t number;
-    return parse_u64(member(root, key), &number) ? number : 0;
+    if (parse_u64(node, &number))
+        return number;
+    return *text_of(root, key) && strspn(node->text, "0123456789") == strlen(node->text) ? UINT64_MAX : 0;
 }
 
 /* Numbers that no machine reaches would make nonsense of every average that they enter. */

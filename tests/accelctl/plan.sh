@@ -151,6 +151,8 @@ has "-ctk f16"
 has "attention.page = 64 tok (base.yaml:"
 try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
+try 2 "$accelctl" plan "$model" --mode foo
+one_error "stream or components"
 
 # A plan in a file: a run repeats it, whatever profiles and variables say meanwhile.
 try 0 "$accelctl" plan "$model" --set context=128tok --out "$plan"
