@@ -203,21 +203,39 @@ static int32_t open_node(struct reader *reader, enum accel_yaml_kind kind, const
     return code;
 }
 
-/* Escapes of quoted texts ("\e", "\x9b") can make any character, and a terminal would obey these. */
+/* Bytes of the control character at `text`, 0 where there is none. Escapes of quoted texts ("\\e", "\\x9b") can make
+ * any, and a terminal would obey it. */
+static size_t control_at(const char *text, size_t length)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    if (byte[0] == 0xc2 && length > 1 && byte[1] < 0xa0)
+        return 2;
+    return (byte[0] < 0x20 && byte[0] != '\n' && byte[0] != '\t') || byte[0] == 0x7f;
+}
+
 static bool has_control(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        bool is_c1 = byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0;
-        if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || is_c1)
+    for (size_t i = 0; i < length; i++)
+        if (control_at(text + i, length - i))
             return true;
-    }
     return false;
+}
+
+/* Each becomes one '?', in place; answers the new length. */
+static size_t replace_controls(char *text, size_t length)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < length;) {
+        size_t control = control_at(text + at, length - at);
+        text[to++] = control ? '?' : text[at];
+        at += control ? control : 1;
+    }
+    return to;
 }
 
 static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
 {
-    const char *text = (const char *)event->data.scalar.value;
+    char *text = (char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
     struct accel_yaml_node *node;
     if (event->data.scalar.anchor || event->data.scalar.tag)
@@ -226,7 +244,9 @@ static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
         return refuse_scalar(reader, &event->start_mark);
     if (memchr(text, 0, length))
         return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "text with a zero byte");
-    if (reader->limits->is_shown && has_control(text, length))
+    if (reader->limits->is_recorded)
+        length = replace_controls(text, length);
+    else if (has_control(text, length))
         return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT,
                          "text with a control character, which a terminal would obey");
     node = new_node(reader, ACCEL_YAML_TEXT, &event->start_mark);
@@ -287,7 +307,7 @@ int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struc
                          struct accel_yaml_node **out_root, struct accel_error *error)
 {
     static const struct accel_yaml_limits profile = {"profile",           ACCEL_YAML_BYTES, ACCEL_YAML_SCALAR,
-                                                     ACCEL_YAML_CHILDREN, ACCEL_YAML_NODES, true};
+                                                     ACCEL_YAML_CHILDREN, ACCEL_YAML_NODES, false};
     return accel_yaml_parse_within(&profile, path, data, bytes, arena, out_root, error);
 }
 

@@ -2,9 +2,9 @@
 /**
  * @file
  * The part of YAML that profiles use, as a tree: one document of mappings, sequences and scalars. Anchors, aliases,
- * tags, more documents, duplicate keys, keys that are no scalars, and anything over the limits are refused with
- * file:line:column. A byte order mark before the first line is passed over. Strings and nodes live in the arena that is
- * given.
+ * tags, more documents, control characters but tabs and ends of lines, duplicate keys, keys that are no scalars, and
+ * anything over the limits are refused with file:line:column. A byte order mark before the first line is passed over.
+ * Strings and nodes live in the arena that is given.
  */
 #ifndef ACCEL_CORE_PROFILE_YAML_H
 #define ACCEL_CORE_PROFILE_YAML_H
@@ -29,7 +29,7 @@ struct accel_yaml_limits {
     uint32_t scalar;   /**< bytes of one scalar */
     uint32_t children; /**< entries of one sequence; a mapping has at most ACCEL_YAML_CHILDREN */
     uint32_t nodes;    /**< in all */
-    bool is_shown;     /**< its texts reach terminals: control characters but tabs and ends of lines are refused */
+    bool is_recorded;  /**< texts are others': control characters become '?' instead of being refused */
 };
 
 /** Kinds of nodes. */

@@ -12,8 +12,12 @@
 #define EVIDENCE "evidence"
 
 /* A line of hwloc's XML is the longest scalar, the lines of a large machine are the longest list. */
-static const struct accel_yaml_limits limits = {
-    .kind = "snapshot", .bytes = ACCEL_SNAPSHOT_BYTES, .scalar = 1u << 16, .children = 1u << 16, .nodes = 1u << 20};
+static const struct accel_yaml_limits limits = {.kind = "snapshot",
+                                                .bytes = ACCEL_SNAPSHOT_BYTES,
+                                                .scalar = 1u << 16,
+                                                .children = 1u << 16,
+                                                .nodes = 1u << 20,
+                                                .is_recorded = true};
 
 static int32_t no_memory(const char *path, struct accel_error *error)
 {

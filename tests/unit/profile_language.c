@@ -179,6 +179,21 @@ static void test_remedies(void **state)
     }
 }
 
+/* What others wrote is shown without what a terminal would obey. */
+static void test_recorded(void **state)
+{
+    static const struct accel_yaml_limits limits = {"record", 1000, 100, 10, 10, true};
+    static const char text[] = "name: \"a\\e[31m\\tb\\x9bc\\x7f\\n\\xe9\"\n";
+    struct accel_arena arena;
+    struct accel_error error = {0};
+    struct accel_yaml_node *root;
+    (void)state;
+    accel_arena_init(&arena, 1 << 20);
+    assert_int_equal(accel_yaml_parse_within(&limits, "t", text, strlen(text), &arena, &root, &error), ACCEL_OK);
+    assert_string_equal(root->first->value->text, "a?[31m\tb?c?\n\xc3\xa9");
+    accel_arena_free(&arena);
+}
+
 /* Repeats a piece of text behind the head. */
 static char *repeat(const char *piece, size_t times, const char *tail, size_t *out_bytes)
 {
@@ -403,9 +418,9 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),   cmocka_unit_test(test_remedies), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_keys), cmocka_unit_test(test_facts),    cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_table),
+        cmocka_unit_test(test_recorded),   cmocka_unit_test(test_samples),   cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_many_keys), cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_conditions), cmocka_unit_test(test_numbers),   cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
