@@ -176,7 +176,8 @@ ACCEL_API int32_t accel_model_facts_read(const struct accel_context *context, co
 ACCEL_API int32_t accel_profile_check(const char *path, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Takes one finding of a check: ACCEL_LOG_ERROR, the file cannot be used; ACCEL_LOG_WARN, it hardly says what was
- *  meant; ACCEL_LOG_INFO, the remedy of the error before. `place` is "FILE:LINE" or the file. Strings are valid for the call. */
+ *  meant; ACCEL_LOG_INFO, the remedy of the error before. `place` is "FILE:LINE" or the file. Strings are valid for the
+ * call. */
 typedef void(ACCEL_CALL *accel_profile_finding)(void *data, uint32_t level, const char *place, const char *text);
 
 /**
