@@ -65,13 +65,16 @@ static int32_t refuse_scalar(struct reader *reader, const yaml_mark_t *mark)
 static bool is_indented_by_tab(const char *data, size_t bytes, size_t line)
 {
     const char *end = data + bytes;
-    for (; line > 0 && data; line--) {
+    for (; line > 0; line--) {
         data = memchr(data, '\n', (size_t)(end - data));
-        data += data != NULL;
-    }
-    while (data && data < end && *data == ' ')
+        /* Lines may end in other ways, which are not counted here. */
+        if (data == NULL)
+            return false;
         data++;
-    return data && data < end && *data == '\t';
+    }
+    while (data < end && *data == ' ')
+        data++;
+    return data < end && *data == '\t';
 }
 
 /* What a person can do about an error of the parser, whose words are about tokens. */
