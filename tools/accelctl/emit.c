@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags as the programs' own help lists them: llama-server of llama.cpp (2025), vllm serve 0.10. */
+/* Flags of llama-server as its source lists them (llama.cpp at 3f545becc); those of vllm serve have not been held
+ * against a release. */
 #include "config.h"
 
 #include "tools/accelctl/emit.h"
