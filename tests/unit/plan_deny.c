@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "tests/unit/plan_farm.h"
+#include "tests/unit/profile_folder.h"
 #include "tests/unit/sketch_support.h"
 
 #include <unistd.h>
@@ -17,22 +18,11 @@ struct bench {
     struct accel_context *context;
     struct accel_plan *plan;
     struct accel_error error;
-    char folder[128];
+    char *folder;
     char log[4096];
 };
 
 static const struct shapes small = {4, 256, 512, 4, 2, 64, 1000, ACCEL_F32};
-
-static void write_file(const struct bench *b, const char *name, const char *text)
-{
-    char path[256];
-    FILE *file;
-    snprintf(path, sizeof(path), "%s/%s", b->folder, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
 
 static void take_log(void *data, uint32_t level, const char *text)
 {
@@ -45,11 +35,9 @@ static void take_log(void *data, uint32_t level, const char *text)
 static int set_up(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
-    const char *temporary = getenv("TMPDIR");
     assert_non_null(b);
-    snprintf(b->folder, sizeof(b->folder), "%s/accel-deny-XXXXXX", temporary ? temporary : "/tmp");
-    assert_non_null(mkdtemp(b->folder));
-    write_file(b, "base.yaml", "accel-profile: 1\n");
+    b->folder = profile_folder_create();
+    profile_folder_write(b->folder, "base.yaml", "accel-profile: 1\n");
     b->farm.devices[0] = (struct farm_device){.id = "a", .kind = ACCEL_DEVICE_CPU, .bytes = 1ull << 34, .threads = 2};
     b->farm.count = 1;
     farm_graph_make(&b->graph);
@@ -73,14 +61,11 @@ static void open_context(struct bench *b)
 static int tear_down(void **state)
 {
     struct bench *b = *state;
-    char path[256];
     accel_plan_free(b->plan);
     if (b->context)
         assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
     accel_builder_free(b->graph.builder);
-    snprintf(path, sizeof(path), "%s/base.yaml", b->folder);
-    unlink(path);
-    rmdir(b->folder);
+    profile_folder_remove(b->folder);
     free(b);
     return 0;
 }
@@ -176,8 +161,9 @@ static void test_nodes(void **state)
 static void test_attention(void **state)
 {
     struct bench *b = *state;
-    write_file(b, "base.yaml",
-               "accel-profile: 1\nrules:\n- {set: {attention.capability: 80}, because: a rule of the test}\n");
+    profile_folder_write(
+        b->folder, "base.yaml",
+        "accel-profile: 1\nrules:\n- {set: {attention.capability: 80}, because: a rule of the test}\n");
     open_context(b);
     assert_int_equal(create(b, NULL, "attention.kernel", "tiled", NULL, NULL), ACCEL_OK);
     assert_int_equal(sketch(b, ACCEL_F16), ACCEL_E_FALLBACK);

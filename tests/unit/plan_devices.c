@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "tests/unit/plan_farm.h"
+#include "tests/unit/profile_folder.h"
 #include "tests/unit/sketch_support.h"
 
 #include <sys/stat.h>
@@ -28,38 +29,23 @@ struct bench {
     struct accel_context *context;
     struct accel_plan *plan;
     struct accel_error error;
-    char folder[128];
+    char *folder;
 };
 
 static const struct shapes small = {4, 256, 512, 4, 2, 64, 1000, ACCEL_F16};
 
-static void write_file(const struct bench *b, const char *name, const char *text)
-{
-    char path[256];
-    FILE *file;
-    snprintf(path, sizeof(path), "%s/%s", b->folder, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static int set_up(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
-    const char *temporary = getenv("TMPDIR");
-    char path[256];
     assert_non_null(b);
-    snprintf(b->folder, sizeof(b->folder), "%s/accel-devices-XXXXXX", temporary ? temporary : "/tmp");
-    assert_non_null(mkdtemp(b->folder));
-    snprintf(path, sizeof(path), "%s/devices", b->folder);
-    assert_int_equal(mkdir(path, 0700), 0);
-    write_file(b, "base.yaml",
-               "accel-profile: 1\nrules:\n- {when: [device.kind == gpu], set: {device.rank: 9}, because: a test}\n");
-    write_file(b, "big.yaml", "accel-profile: 1\n");
-    write_file(b, "devices/pair.yaml",
-               "accel-profile: 1\nfacts:\n  device.memory: {value: 4MB, because: a test}\n"
-               "  device.count: {value: 2, because: a test}\n");
+    b->folder = profile_folder_create();
+    profile_folder_write(
+        b->folder, "base.yaml",
+        "accel-profile: 1\nrules:\n- {when: [device.kind == gpu], set: {device.rank: 9}, because: a test}\n");
+    profile_folder_write(b->folder, "big.yaml", "accel-profile: 1\n");
+    profile_folder_write(b->folder, "devices/pair.yaml",
+                         "accel-profile: 1\nfacts:\n  device.memory: {value: 4MB, because: a test}\n"
+                         "  device.count: {value: 2, because: a test}\n");
     b->farm.devices[0] = (struct farm_device){.id = "cpu", .kind = ACCEL_DEVICE_CPU, .bytes = 1ull << 34};
     b->farm.devices[1] = (struct farm_device){.id = "a", .kind = ACCEL_DEVICE_GPU, .bytes = 4000000};
     b->farm.devices[2] = (struct farm_device){.id = "b", .kind = ACCEL_DEVICE_GPU, .bytes = 4000000};
@@ -71,20 +57,12 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"base.yaml", "big.yaml", "devices/pair.yaml"};
     struct bench *b = *state;
-    char path[256];
     accel_plan_free(b->plan);
     if (b->context)
         assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
     accel_builder_free(b->graph.builder);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", b->folder, names[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof(path), "%s/devices", b->folder);
-    rmdir(path);
-    rmdir(b->folder);
+    profile_folder_remove(b->folder);
     free(b);
     return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "tests/unit/profile_folder.h"
 #include "tests/unit/sketch_support.h"
 
 #include <sys/stat.h>
@@ -14,43 +15,27 @@ struct bench {
     struct accel_context *context;
     struct accel_plan *plan;
     struct accel_error error;
-    char folder[128];
+    char *folder;
 };
 
 static const struct shapes llama_7b = {32, 4096, 11008, 32, 32, 128, 32000, ACCEL_TYPE_NONE};
-
-static void write_file(const struct bench *b, const char *name, const char *text)
-{
-    char path[256];
-    FILE *file;
-    snprintf(path, sizeof(path), "%s/%s", b->folder, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
 
 static int set_up(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
     struct accel_context_options options = {.size = sizeof(options),
                                             .flags = ACCEL_CONTEXT_NO_PLUGINS | ACCEL_CONTEXT_NO_CACHE};
-    const char *temporary = getenv("TMPDIR");
-    char path[256];
     assert_non_null(b);
-    snprintf(b->folder, sizeof(b->folder), "%s/accel-sketch-XXXXXX", temporary ? temporary : "/tmp");
-    assert_non_null(mkdtemp(b->folder));
-    snprintf(path, sizeof(path), "%s/devices", b->folder);
-    assert_int_equal(mkdir(path, 0700), 0);
-    write_file(b, "base.yaml", "accel-profile: 1\n");
-    write_file(b, "big.yaml", "accel-profile: 1\n");
-    write_file(
-        b, "devices/one.yaml",
+    b->folder = profile_folder_create();
+    profile_folder_write(b->folder, "base.yaml", "accel-profile: 1\n");
+    profile_folder_write(b->folder, "big.yaml", "accel-profile: 1\n");
+    profile_folder_write(
+        b->folder, "devices/one.yaml",
         "accel-profile: 1\nfacts:\n  device.memory: {value: 16GB, because: a test}\n"
         "  device.capability: {value: 75, because: a test}\n  device.bandwidth: {value: 320GB, because: a test}\n");
-    write_file(b, "devices/two.yaml",
-               "accel-profile: 1\nfacts:\n  device.memory: {value: 4GB, because: a test}\n"
-               "  device.count: {value: 2, because: a test}\n");
+    profile_folder_write(b->folder, "devices/two.yaml",
+                         "accel-profile: 1\nfacts:\n  device.memory: {value: 4GB, because: a test}\n"
+                         "  device.count: {value: 2, because: a test}\n");
     options.profile_path = b->folder;
     assert_int_equal(accel_context_create(&options, &b->context, &b->error), ACCEL_OK);
     assert_int_equal(accel_context_discover(b->context, &b->error), ACCEL_OK);
@@ -60,18 +45,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"base.yaml", "big.yaml", "devices/one.yaml", "devices/two.yaml"};
     struct bench *b = *state;
-    char path[256];
     accel_plan_free(b->plan);
     assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", b->folder, names[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof(path), "%s/devices", b->folder);
-    rmdir(path);
-    rmdir(b->folder);
+    profile_folder_remove(b->folder);
     free(b);
     return 0;
 }

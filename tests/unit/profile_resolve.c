@@ -14,51 +14,31 @@
 #include <cmocka.h>
 
 #include "core/profile/profile.h"
-
-#define HEAD "accel-profile: 1\n"
+#include "tests/unit/profile_folder.h"
 
 /** A folder of profiles. */
 struct folder {
-    char path[256];
+    char *path;
     struct accel_error error;
     struct accel_profile *profile;
     struct accel_settings *settings;
 };
 
-static void write_file(const struct folder *f, const char *name, const char *text)
-{
-    char path[512];
-    FILE *file;
-    snprintf(path, sizeof(path), "%s/%s", f->path, name);
-    file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    fclose(file);
-}
-
 static int set_up(void **state)
 {
     struct folder *f = calloc(1, sizeof(*f));
-    const char *temporary = getenv("TMPDIR");
     assert_non_null(f);
-    snprintf(f->path, sizeof(f->path), "%s/accel-profile-XXXXXX", temporary ? temporary : "/tmp");
-    assert_non_null(mkdtemp(f->path));
+    f->path = profile_folder_create();
     *state = f;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"base.yaml", "cpu.yaml", "parent.yaml", "grand.yaml"};
     struct folder *f = *state;
     accel_settings_free(f->settings);
     accel_profile_free(f->profile);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[512];
-        snprintf(path, sizeof(path), "%s/%s", f->path, names[i]);
-        unlink(path);
-    }
-    rmdir(f->path);
+    profile_folder_remove(f->path);
     free(f);
     return 0;
 }
@@ -99,8 +79,8 @@ static void test_layers(void **state)
     static const struct accel_profile_pair given[] = {{"context", "4tok", "first"}, {"context", "5tok", "second"}};
     struct folder *f = *state;
     const struct accel_profile_setting *setting;
-    write_file(f, "base.yaml", HEAD "defaults: {context: 1tok, batch: 7tok}\n");
-    write_file(f, "cpu.yaml", HEAD "defaults:\n  context: {value: 2tok, because: two}\n");
+    profile_folder_write(f->path, "base.yaml", HEAD "defaults: {context: 1tok, batch: 7tok}\n");
+    profile_folder_write(f->path, "cpu.yaml", HEAD "defaults:\n  context: {value: 2tok, because: two}\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "2", "/cpu.yaml:3");
     assert_value(f, "batch", "7", "/base.yaml:2");
@@ -129,15 +109,16 @@ static void test_layers(void **state)
 static void test_rules(void **state)
 {
     struct folder *f = *state;
-    write_file(f, "base.yaml",
-               HEAD "rules:\n"
-                    "- {when: device.kind == cpu, set: {context: 1tok}, because: a}\n"
-                    "- {when: device.kind != cpu, set: {context: 2tok}, because: b}\n"
-                    "- {when: [device.memory >= 8GiB, device.memory < 8193MiB], set: {context: 3tok}, because: c}\n"
-                    "- {when: device.memory > 8GiB, set: {context: 4tok}, because: d}\n"
-                    "- {when: \"device.kind in [gpu, cpu]\", set: {batch: 5tok}, because: e}\n"
-                    "- {when: model.layers != 4, set: {batch: 6tok}, because: of a fact that nobody knows}\n"
-                    "- {when: [device.kind == cpu, device.kind == gpu], set: {batch: 8tok}, because: g}\n");
+    profile_folder_write(
+        f->path, "base.yaml",
+        HEAD "rules:\n"
+             "- {when: device.kind == cpu, set: {context: 1tok}, because: a}\n"
+             "- {when: device.kind != cpu, set: {context: 2tok}, because: b}\n"
+             "- {when: [device.memory >= 8GiB, device.memory < 8193MiB], set: {context: 3tok}, because: c}\n"
+             "- {when: device.memory > 8GiB, set: {context: 4tok}, because: d}\n"
+             "- {when: \"device.kind in [gpu, cpu]\", set: {batch: 5tok}, because: e}\n"
+             "- {when: model.layers != 4, set: {batch: 6tok}, because: of a fact that nobody knows}\n"
+             "- {when: [device.kind == cpu, device.kind == gpu], set: {batch: 8tok}, because: g}\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "3", "base.yaml:5");
     assert_value(f, "batch", "5", "base.yaml:7");
@@ -147,8 +128,8 @@ static void test_rules(void **state)
 static void test_match(void **state)
 {
     struct folder *f = *state;
-    write_file(f, "base.yaml", HEAD);
-    write_file(f, "cpu.yaml", HEAD "match: device.kind == gpu\ndefaults: {context: 2tok}\n");
+    profile_folder_write(f->path, "base.yaml", HEAD);
+    profile_folder_write(f->path, "cpu.yaml", HEAD "match: device.kind == gpu\ndefaults: {context: 2tok}\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "auto", "built in");
 }
@@ -157,8 +138,9 @@ static void test_locks(void **state)
 {
     static const struct accel_profile_pair given = {"fallback.device", "allow", "command line"};
     struct folder *f = *state;
-    write_file(f, "base.yaml",
-               HEAD "defaults: {fallback.device: deny, context: 1tok}\nlock:\n- fallback.device\n- context\n");
+    profile_folder_write(f->path, "base.yaml",
+                         HEAD
+                         "defaults: {fallback.device: deny, context: 1tok}\nlock:\n- fallback.device\n- context\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "fallback.device", "deny", "base.yaml:2");
     assert_int_equal(resolve(f, &given, 1), ACCEL_E_DENIED);
@@ -173,11 +155,11 @@ static void test_locks(void **state)
 static void test_inheritance(void **state)
 {
     struct folder *f = *state;
-    write_file(f, "base.yaml", HEAD);
-    write_file(f, "cpu.yaml", HEAD "inherits: [parent]\ndefaults: {context: 2tok}\n");
-    write_file(f, "parent.yaml",
-               HEAD "inherits: grand\nmatch: device.kind == gpu\ndefaults: {context: 3tok, batch: 4tok}\n");
-    write_file(f, "grand.yaml", HEAD "defaults: {batch: 5tok, attention.page: 6tok}\n");
+    profile_folder_write(f->path, "base.yaml", HEAD);
+    profile_folder_write(f->path, "cpu.yaml", HEAD "inherits: [parent]\ndefaults: {context: 2tok}\n");
+    profile_folder_write(f->path, "parent.yaml",
+                         HEAD "inherits: grand\nmatch: device.kind == gpu\ndefaults: {context: 3tok, batch: 4tok}\n");
+    profile_folder_write(f->path, "grand.yaml", HEAD "defaults: {batch: 5tok, attention.page: 6tok}\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "2", "cpu.yaml:3");
     assert_value(f, "batch", "4", "parent.yaml:4");
@@ -187,9 +169,9 @@ static void test_inheritance(void **state)
 static void test_circle(void **state)
 {
     struct folder *f = *state;
-    write_file(f, "base.yaml", HEAD);
-    write_file(f, "cpu.yaml", HEAD "inherits: parent\n");
-    write_file(f, "parent.yaml", HEAD "inherits: cpu\n");
+    profile_folder_write(f->path, "base.yaml", HEAD);
+    profile_folder_write(f->path, "cpu.yaml", HEAD "inherits: parent\n");
+    profile_folder_write(f->path, "parent.yaml", HEAD "inherits: cpu\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_E_CORRUPT);
     assert_non_null(strstr(f->error.text, "parent.yaml:2:11: \"cpu\" inherits itself"));
 }
@@ -200,11 +182,11 @@ static void test_missing_files(void **state)
     assert_int_equal(resolve(f, NULL, 0), ACCEL_E_NOT_FOUND);
     assert_non_null(strstr(f->error.text, "base.yaml"));
     /* A platform without a file is fine, one that inherits from nowhere is not. */
-    write_file(f, "base.yaml", HEAD);
+    profile_folder_write(f->path, "base.yaml", HEAD);
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     accel_profile_free(f->profile);
     f->profile = NULL;
-    write_file(f, "cpu.yaml", HEAD "inherits: parent\n");
+    profile_folder_write(f->path, "cpu.yaml", HEAD "inherits: parent\n");
     assert_int_equal(resolve(f, NULL, 0), ACCEL_E_NOT_FOUND);
     assert_non_null(strstr(f->error.text, "parent.yaml"));
     /* It is not passed over later either. */
@@ -230,7 +212,7 @@ static void test_given(void **state)
         {{"cpu.", "scalar", "--set"}, ACCEL_E_NOT_FOUND, "unknown"},
     };
     struct folder *f = *state;
-    write_file(f, "base.yaml", HEAD);
+    profile_folder_write(f->path, "base.yaml", HEAD);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(resolve(f, &cases[i].pair, 1), cases[i].code);
         assert_non_null(strstr(f->error.text, cases[i].words));
@@ -243,8 +225,8 @@ static void test_driver_options(void **state)
     struct folder *f = *state;
     const struct accel_profile_setting *setting;
     int64_t number;
-    write_file(f, "base.yaml", HEAD);
-    write_file(f, "cpu.yaml", HEAD "defaults: {cpu.isa: avx2, cpu.other: 1}\n");
+    profile_folder_write(f->path, "base.yaml", HEAD);
+    profile_folder_write(f->path, "cpu.yaml", HEAD "defaults: {cpu.isa: avx2, cpu.other: 1}\n");
     assert_int_equal(resolve(f, &given, 1), ACCEL_OK);
     assert_int_equal(accel_settings_count(f->settings), accel_settings_driver_begin(f->settings) + 2);
     setting = accel_settings_get(f->settings, accel_settings_driver_begin(f->settings));

@@ -87,7 +87,7 @@ tests_unit_profile_variables_SOURCES = %D%/profile_variables.c
 tests_unit_profile_variables_LDADD = $(core_test_libs)
 tests_unit_profile_language_SOURCES = %D%/profile_language.c
 tests_unit_profile_language_LDADD = $(core_test_libs)
-tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c
+tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c %D%/profile_folder.c %D%/profile_folder.h
 tests_unit_profile_resolve_LDADD = $(core_test_libs)
 unit_tests += tests/unit/profile_documents
 tests_unit_profile_documents_SOURCES = %D%/profile_documents.c %D%/profile_support.c %D%/profile_support.h
@@ -217,15 +217,15 @@ tests_unit_tables_measured_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_tables_measured_LDADD = $(core_test_libs) -lm
 
 unit_tests += tests/unit/plan_sketch
-tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/sketch_support.h %D%/device_support.h
+tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/profile_folder.c %D%/profile_folder.h %D%/sketch_support.h %D%/device_support.h
 tests_unit_plan_sketch_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_deny
-tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h %D%/device_support.h
+tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h %D%/device_support.h
 tests_unit_plan_deny_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_devices
-tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
+tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
 	%D%/device_support.h
 tests_unit_plan_devices_LDADD = $(core_test_libs)
 unit_tests += tests/unit/describe_models tests/unit/describe_files
