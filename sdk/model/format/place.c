@@ -55,19 +55,34 @@ int32_t model_create_beside(const char *path, char **out_name, int *out_fd, stru
     return *out_fd >= 0 ? ACCEL_OK : model_fault_errno(error, name, "cannot create", native);
 }
 
-int32_t model_write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error)
+/* A negative offset: where the file stands. */
+static int32_t write_all(int fd, const char *path, const void *bytes, uint64_t count, off_t offset,
+                         struct accel_error *error)
 {
     const unsigned char *at = bytes;
     while (count > 0) {
-        ssize_t done = write(fd, at, count < (1u << 30) ? (size_t)count : (size_t)1 << 30);
+        size_t some = count < (1u << 30) ? (size_t)count : (size_t)1 << 30;
+        ssize_t done = offset < 0 ? write(fd, at, some) : pwrite(fd, at, some, offset);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
             return model_fault_errno(error, path, "cannot write", errno);
         at += done;
+        offset += offset < 0 ? 0 : done;
         count -= (uint64_t)done;
     }
     return ACCEL_OK;
+}
+
+int32_t model_write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    return write_all(fd, path, bytes, count, -1, error);
+}
+
+int32_t model_write_at(int fd, const char *path, const void *bytes, uint64_t count, uint64_t offset,
+                       struct accel_error *error)
+{
+    return write_all(fd, path, bytes, count, (off_t)offset, error);
 }
 
 int32_t model_replace(int fd, const char *name, const char *path, int32_t code, struct accel_error *error)

@@ -19,6 +19,10 @@ int32_t model_create_beside(const char *path, char **out_name, int *out_fd, stru
 /* Writes all bytes; `path` is for messages. */
 int32_t model_write_all(int fd, const char *path, const void *bytes, uint64_t count, struct accel_error *error);
 
+/* The same at an offset, which leaves where the file stands; several threads may. */
+int32_t model_write_at(int fd, const char *path, const void *bytes, uint64_t count, uint64_t offset,
+                       struct accel_error *error);
+
 /* Ends what model_create_beside began: closes the file, and where `code` is ACCEL_OK puts it in the place of `path`,
  * else removes it. Answers `code`, or what went wrong here. */
 int32_t model_replace(int fd, const char *name, const char *path, int32_t code, struct accel_error *error);

@@ -53,23 +53,6 @@ static char *with_suffix(const char *path, const char *suffix)
     return text;
 }
 
-static int32_t write_at(int fd, const char *path, const void *data, uint64_t bytes, uint64_t offset,
-                        struct accel_error *error)
-{
-    const unsigned char *at = data;
-    while (bytes > 0) {
-        ssize_t done = pwrite(fd, at, bytes < (1u << 30) ? (size_t)bytes : (size_t)1 << 30, (off_t)offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return model_fault_errno(error, path, "cannot write", errno);
-        at += done;
-        offset += (uint64_t)done;
-        bytes -= (uint64_t)done;
-    }
-    return ACCEL_OK;
-}
-
 static void first_line(const struct model_staged_plan *plan, char line[LINE_BYTES])
 {
     snprintf(line, LINE_BYTES, MARK "1 %016" PRIx64 " %" PRIu64 " %" PRIu32 "\n", plan->identity, plan->bytes,
@@ -130,20 +113,20 @@ static int32_t begin(struct model_staged *staged, const struct model_staged_plan
     memset(staged->state, PIECE_MISSING, plan->pieces);
     staged->resumed = 0;
     first_line(plan, line);
-    code = write_at(staged->journal_fd, staged->journal, begun, sizeof(begun) - 1, 0, error);
+    code = model_write_at(staged->journal_fd, staged->journal, begun, sizeof(begun) - 1, 0, error);
     if (code != ACCEL_OK)
         return code;
     if (ftruncate(staged->journal_fd, sizeof(begun) - 1) != 0 || fdatasync(staged->journal_fd) != 0)
         return model_fault_errno(error, staged->journal, "cannot begin", errno);
     if (ftruncate(staged->fd, 0) != 0)
         return model_fault_errno(error, staged->part, "cannot truncate", errno);
-    code = write_at(staged->fd, staged->part, plan->header, plan->header_bytes, 0, error);
+    code = model_write_at(staged->fd, staged->part, plan->header, plan->header_bytes, 0, error);
     if (code == ACCEL_OK)
         code = take_room(staged, plan->bytes, error);
     if (code == ACCEL_OK && fdatasync(staged->fd) != 0)
         code = model_fault_errno(error, staged->part, "cannot write to the disk", errno);
     if (code == ACCEL_OK)
-        code = write_at(staged->journal_fd, staged->journal, line, strlen(line), 0, error);
+        code = model_write_at(staged->journal_fd, staged->journal, line, strlen(line), 0, error);
     staged->journal_end = (off_t)strlen(line);
     return code;
 }
@@ -288,7 +271,7 @@ uint32_t model_staged_resumed(const struct model_staged *staged)
 int32_t model_staged_write(struct model_staged *staged, uint64_t offset, const void *data, uint64_t bytes,
                            struct accel_error *error)
 {
-    return write_at(staged->fd, staged->part, data, bytes, offset, error);
+    return model_write_at(staged->fd, staged->part, data, bytes, offset, error);
 }
 
 /* Brings the file to the disk, then says so in the journal. The mutex is held. */
@@ -302,7 +285,8 @@ static int32_t synchronise(struct model_staged *staged, struct accel_error *erro
         if (staged->state[i] != PIECE_WRITTEN)
             continue;
         snprintf(line, sizeof(line), "%" PRIu32 "\n", i);
-        code = write_at(staged->journal_fd, staged->journal, line, strlen(line), (uint64_t)staged->journal_end, error);
+        code = model_write_at(staged->journal_fd, staged->journal, line, strlen(line), (uint64_t)staged->journal_end,
+                              error);
         if (code != ACCEL_OK)
             break;
         staged->journal_end += (off_t)strlen(line);
