@@ -53,6 +53,8 @@ accelctl_sources = \
 	%D%/say.h \
 	%D%/setting_words.c \
 	%D%/setting_words.h \
+	%D%/tables.c \
+	%D%/tables.h \
 	%D%/target.c \
 	%D%/target.h \
 	%D%/verb.h \

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/accelctl/common.h"
-#include "tools/accelctl/page.h"
-#include "tools/accelctl/target.h"
+#include "tools/accelctl/tables.h"
 
 struct claims_options {
     struct common common;
@@ -182,27 +180,14 @@ static int print_ledger(const struct claims_options *chosen, enum format format,
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct claims_options chosen = {0};
-    struct accel_tables *tables = NULL;
-    struct accel_error error = {0};
-    struct accel_context *context;
-    enum format format;
+    struct opened_tables opened = {0};
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code < 0)
-        code = page_format(chosen.format, chosen.common.json, chosen.out, &format);
+        code = open_tables(&chosen.common, chosen.format, chosen.out, &opened);
     if (code < 0)
-        code = target_check(chosen.common.json, chosen.out, format == FORMAT_HTML ? TARGET_HTML : TARGET_JSON);
-    if (code >= 0)
-        return code;
-    context = open_context(&chosen.common, &code);
-    if (context == NULL)
-        return code;
-    if (accel_tables_read(context, &tables, &error) != ACCEL_OK)
-        code = say_error(chosen.common.json, &error);
-    else
-        code = print_ledger(&chosen, format, tables);
-    accel_tables_free(tables);
-    close_context(context);
+        code = print_ledger(&chosen, opened.format, opened.tables);
+    close_tables(&opened);
     return code;
 }
 

@@ -4,16 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/accelctl/common.h"
 #include "tools/accelctl/matrix.h"
-#include "tools/accelctl/page.h"
 #include "tools/accelctl/recommended.h"
-#include "tools/accelctl/target.h"
+#include "tools/accelctl/tables.h"
 
 struct matrix_options {
     struct common common;
     uint32_t recommended;
-    uint32_t zero;
     const char *table;
     const char *format;
     const char *out;
@@ -116,29 +113,16 @@ static int print_cells(const struct matrix_options *chosen, enum format format, 
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct matrix_options chosen = {0};
-    struct accel_tables *tables = NULL;
-    struct accel_error error = {0};
-    struct accel_context *context;
-    enum format format;
+    struct opened_tables opened = {0};
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code < 0)
-        code = page_format(chosen.format, chosen.common.json, chosen.out, &format);
-    if (code < 0)
-        code = target_check(chosen.common.json, chosen.out, format == FORMAT_HTML ? TARGET_HTML : TARGET_JSON);
-    if (code >= 0)
-        return code;
-    context = open_context(&chosen.common, &code);
-    if (context == NULL)
-        return code;
-    if (accel_tables_read(context, &tables, &error) != ACCEL_OK)
-        code = say_error(chosen.common.json, &error);
-    else if (chosen.recommended)
-        code = page_write(chosen.common.json, chosen.out, recommendation_writers[format], tables);
-    else
-        code = print_cells(&chosen, format, context, tables);
-    accel_tables_free(tables);
-    close_context(context);
+        code = open_tables(&chosen.common, chosen.format, chosen.out, &opened);
+    if (code < 0 && chosen.recommended)
+        code = page_write(chosen.common.json, chosen.out, recommendation_writers[opened.format], opened.tables);
+    else if (code < 0)
+        code = print_cells(&chosen, opened.format, opened.context, opened.tables);
+    close_tables(&opened);
     return code;
 }
 
