@@ -26,6 +26,16 @@ void recipe_need(struct recipe *recipe, enum part part, const char *fact, uint64
                                    recipe->traits->family);
 }
 
+void recipe_need_layers(struct recipe *recipe, enum part part)
+{
+    const struct shape *s = &recipe->shapes[part];
+
+    recipe_need(recipe, part, "layers", s->layers);
+    recipe_need(recipe, part, "hidden", s->hidden);
+    recipe_need(recipe, part, "ffn", s->ffn);
+    recipe_need(recipe, part, "heads", s->heads);
+}
+
 void recipe_matrix(struct recipe *recipe, const char *name, const char *role, uint64_t rows, uint64_t columns)
 {
     char whole[2 * RECIPE_PREFIX];

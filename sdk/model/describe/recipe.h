@@ -41,6 +41,9 @@ void recipe_attention(struct recipe *recipe, const char *const names[4], uint64_
 /* Fails where a shape is missing: `fact` says which. */
 void recipe_need(struct recipe *recipe, enum part part, const char *fact, uint64_t value);
 
+/* The shapes that every component made of transformer layers needs: layers, hidden, ffn and heads. */
+void recipe_need_layers(struct recipe *recipe, enum part part);
+
 /* A whole transformer as others contain it, at `prefix`. */
 void recipe_llama(struct recipe *recipe, enum part part, const char *prefix);
 void recipe_opt(struct recipe *recipe, enum part part, const char *prefix);

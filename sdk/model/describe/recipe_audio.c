@@ -10,23 +10,13 @@ static const char *const attention[4] = {"self_attn.q_proj", "self_attn.k_proj",
 /* Keys have no bias: it would add the same to all scores of a query. */
 #define ALL_BUT_KEYS 13u
 
-static void need_layers(struct recipe *recipe, enum part part)
-{
-    const struct shape *s = &recipe->shapes[part];
-
-    recipe_need(recipe, part, "layers", s->layers);
-    recipe_need(recipe, part, "hidden", s->hidden);
-    recipe_need(recipe, part, "ffn", s->ffn);
-    recipe_need(recipe, part, "heads", s->heads);
-}
-
 static void whisper_layers(struct recipe *recipe, enum part part, const char *name)
 {
     static const char *const crossed[4] = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
                                            "encoder_attn.out_proj"};
     const struct shape *s = &recipe->shapes[part];
 
-    need_layers(recipe, part);
+    recipe_need_layers(recipe, part);
     recipe_need(recipe, part, "positions", s->positions);
     for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
         recipe_at(recipe, part, layer, "model.%s.layers.%u.", name, layer);
@@ -90,7 +80,7 @@ void recipe_make_wav2vec2(struct recipe *recipe)
                                          "attention.out_proj"};
     const struct shape *s = &recipe->shapes[PART_AUDIO];
 
-    need_layers(recipe, PART_AUDIO);
+    recipe_need_layers(recipe, PART_AUDIO);
     recipe_need(recipe, PART_AUDIO, "kernel", s->kernel);
     recipe_need(recipe, PART_AUDIO, "groups", s->groups);
     wav2vec2_features(recipe);

@@ -15,10 +15,7 @@ static void need_decoder(struct recipe *recipe, enum part part)
 {
     const struct shape *s = &recipe->shapes[part];
 
-    recipe_need(recipe, part, "layers", s->layers);
-    recipe_need(recipe, part, "hidden", s->hidden);
-    recipe_need(recipe, part, "ffn", s->ffn);
-    recipe_need(recipe, part, "heads", s->heads);
+    recipe_need_layers(recipe, part);
     recipe_need(recipe, part, "vocabulary", s->vocabulary);
 }
 

@@ -28,10 +28,7 @@ void recipe_bert(struct recipe *recipe, enum part part, const char *prefix, uint
 {
     const struct shape *s = &recipe->shapes[part];
 
-    recipe_need(recipe, part, "layers", s->layers);
-    recipe_need(recipe, part, "hidden", s->hidden);
-    recipe_need(recipe, part, "ffn", s->ffn);
-    recipe_need(recipe, part, "heads", s->heads);
+    recipe_need_layers(recipe, part);
     recipe_need(recipe, part, "vocabulary", s->vocabulary);
     recipe_need(recipe, part, "positions", s->positions);
     recipe_at(recipe, part, ACCEL_NO_LAYER, "%sembeddings.", prefix);
@@ -66,10 +63,7 @@ static void t5_stack(struct recipe *recipe, enum part part, const char *name)
     const struct shape *s = &recipe->shapes[part];
     bool decodes = part == PART_DECODER;
 
-    recipe_need(recipe, part, "layers", s->layers);
-    recipe_need(recipe, part, "hidden", s->hidden);
-    recipe_need(recipe, part, "ffn", s->ffn);
-    recipe_need(recipe, part, "heads", s->heads);
+    recipe_need_layers(recipe, part);
     for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
         recipe_at(recipe, part, layer, "%s.block.%u.", name, layer);
         recipe_attention(recipe, self, s->hidden, 0);

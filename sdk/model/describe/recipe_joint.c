@@ -27,10 +27,7 @@ void recipe_clip_text(struct recipe *recipe, const char *prefix)
 {
     const struct shape *s = &recipe->shapes[PART_TEXT];
 
-    recipe_need(recipe, PART_TEXT, "layers", s->layers);
-    recipe_need(recipe, PART_TEXT, "hidden", s->hidden);
-    recipe_need(recipe, PART_TEXT, "ffn", s->ffn);
-    recipe_need(recipe, PART_TEXT, "heads", s->heads);
+    recipe_need_layers(recipe, PART_TEXT);
     recipe_need(recipe, PART_TEXT, "vocabulary", s->vocabulary);
     recipe_need(recipe, PART_TEXT, "positions", s->positions);
     recipe_at(recipe, PART_TEXT, ACCEL_NO_LAYER, "%sembeddings.", prefix);
@@ -140,10 +137,7 @@ void recipe_make_blip2(struct recipe *recipe)
 {
     const struct shape *s = &recipe->shapes[PART_PROJECTOR];
 
-    recipe_need(recipe, PART_PROJECTOR, "layers", s->layers);
-    recipe_need(recipe, PART_PROJECTOR, "hidden", s->hidden);
-    recipe_need(recipe, PART_PROJECTOR, "ffn", s->ffn);
-    recipe_need(recipe, PART_PROJECTOR, "heads", s->heads);
+    recipe_need_layers(recipe, PART_PROJECTOR);
     recipe_need(recipe, PART_PROJECTOR, "queries", s->queries);
     recipe_blip_vision(recipe, "vision_model.");
     query_transformer(recipe);

@@ -12,10 +12,7 @@ static void conv(struct recipe *recipe, const char *name, uint64_t out, uint64_t
 
 static void need_patches(struct recipe *recipe, const struct shape *s)
 {
-    recipe_need(recipe, PART_VISION, "layers", s->layers);
-    recipe_need(recipe, PART_VISION, "hidden", s->hidden);
-    recipe_need(recipe, PART_VISION, "ffn", s->ffn);
-    recipe_need(recipe, PART_VISION, "heads", s->heads);
+    recipe_need_layers(recipe, PART_VISION);
     recipe_need(recipe, PART_VISION, "patch", s->patch);
     recipe_need(recipe, PART_VISION, "positions", s->positions);
 }
