@@ -16,8 +16,11 @@ struct quantize_places {
     uint64_t at[QUANTIZE_PARTS];
 };
 
+struct quantize_layout;
+
 struct accel_quantize_job {
     const struct accel_model_file *file;
+    const struct quantize_layout *layout;
     uint32_t threads;
     uint32_t nearest; /* 1: no search for scales */
     accel_quantize_progress progress;
@@ -26,7 +29,7 @@ struct accel_quantize_job {
     struct accel_quantize_row *rows;   /* [count] */
     struct model_gguf_tensor *tensors; /* [count] */
     struct model_gguf_header header;
-    /* Of folders only (gptq.h); places is NULL for GGUF. */
+    /* Of folders only; places is NULL for GGUF. */
     struct quantize_places *places; /* [count] */
     struct accel_format format;     /* of converted tensors */
     char *config;                   /* text of config.json */

@@ -16,7 +16,7 @@
 
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
-#include "sdk/model/quantize/gptq.h"
+#include "sdk/model/quantize/layout.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
 #define ENCODERS 3u
@@ -192,17 +192,11 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
     return ACCEL_OK;
 }
 
-static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
-                    struct accel_error *error)
+int32_t quantize_plan_gguf(struct accel_quantize_job *job, const struct accel_quantize_options *options,
+                           struct accel_error *error)
 {
     const struct target *target = find_target(options->type);
     int32_t code;
-    if (accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS) {
-        code = accel_format_describe(accel_format_find(options->type), &job->format);
-        if (code == ACCEL_OK)
-            code = quantize_gptq_plan(job, options, error);
-        return code == ACCEL_OK ? identify(job, error) : code;
-    }
     for (uint64_t i = 0; i < job->count; i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
         decide(options, target, tensor, &job->rows[i]);
@@ -212,6 +206,20 @@ static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_
     code = make_header(job, target, error);
     for (uint64_t i = 0; i < job->count && code == ACCEL_OK; i++)
         job->rows[i].bytes = job->tensors[i].bytes;
+    return code;
+}
+
+static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
+                    struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    job->layout = &quantize_layout_gguf;
+    if (accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS) {
+        job->layout = &quantize_layout_gptq;
+        code = accel_format_describe(accel_format_find(options->type), &job->format);
+    }
+    if (code == ACCEL_OK)
+        code = job->layout->plan(job, options, error);
     return code == ACCEL_OK ? identify(job, error) : code;
 }
 

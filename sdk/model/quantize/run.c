@@ -16,7 +16,7 @@
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/staged.h"
 #include "sdk/model/format/text.h"
-#include "sdk/model/quantize/gptq.h"
+#include "sdk/model/quantize/layout.h"
 
 /* Values that a thread works on at a time, rounded to whole rows; copies take as many bytes. */
 #define CHUNK_VALUES ((uint64_t)1 << 20)
@@ -79,9 +79,8 @@ static uint64_t rows_of_chunk(const struct accel_quantize_job *job, uint64_t ind
 {
     uint64_t width = job->rows[index].converted ? width_of(&job->tensors[index]) : 1;
     uint64_t rows = width >= CHUNK_VALUES ? 1 : CHUNK_VALUES / width;
-    if (job->places == NULL || !job->rows[index].converted)
-        return rows;
-    return rows < GPTQ_ROWS ? GPTQ_ROWS : rows / GPTQ_ROWS * GPTQ_ROWS;
+    uint64_t whole = job->rows[index].converted ? job->layout->rows : 1;
+    return rows < whole ? whole : rows / whole * whole;
 }
 
 /* Takes the next rows; false at the end, and after a failure. */
@@ -327,12 +326,9 @@ static int32_t convert(struct run *run, struct chunk *chunk, struct accel_error 
         code = encode_rows(run, chunk, data, width, from_bytes, to_bytes, error);
     if (code == ACCEL_OK)
         code = measure(run, chunk, width, to_bytes, &difference, &power, error);
-    if (code == ACCEL_OK && run->job->places != NULL)
-        code = quantize_gptq_write(run->job, run->staged, chunk->tensor, chunk->row, chunk->rows, chunk->out.data,
-                                   to_bytes, error);
-    else if (code == ACCEL_OK)
-        code = model_staged_write(run->staged, tensor->offset + chunk->row * to_bytes, chunk->out.data,
-                                  chunk->rows * to_bytes, error);
+    if (code == ACCEL_OK)
+        code = run->job->layout->write(run->job, run->staged, chunk->tensor, chunk->row, chunk->rows, chunk->out.data,
+                                       to_bytes, error);
     if (code != ACCEL_OK)
         return code;
     return settle(run, chunk, chunk->rows * to_bytes, difference, power, error);
@@ -486,16 +482,16 @@ int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uin
     if (job == NULL || path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: job or path is NULL");
     /* A folder without its weights is none, so that they come last. */
-    weights = job->places == NULL ? strdup(path) : model_text_join(path, "model.safetensors");
+    weights = job->layout->folder == NULL ? strdup(path) : model_text_join(path, "model.safetensors");
     run.states = calloc((size_t)job->count + 1, sizeof(*run.states));
     if (run.states == NULL || weights == NULL)
         code = model_no_memory(error, path, job->count * sizeof(*run.states));
-    if (code == ACCEL_OK && job->places != NULL)
+    if (code == ACCEL_OK && job->layout->folder != NULL)
         code = check_folder(job, path, error);
     if (code == ACCEL_OK)
         code = check_path(job, weights, error);
-    if (code == ACCEL_OK && job->places != NULL)
-        code = quantize_gptq_folder(job, path, error);
+    if (code == ACCEL_OK && job->layout->folder != NULL)
+        code = job->layout->folder(job, path, error);
     if (code == ACCEL_OK)
         code = write_staged(&run, weights, out_resumed, error);
     free(run.states);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "sdk/model/quantize/gptq.h"
+#include "sdk/model/quantize/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,9 @@
 
 #define TEXT_BYTES_MAX ((uint64_t)64 << 20)
 #define CONFIG_DEPTH 64u
+
+/* Chunks of rows begin at multiples of this: whole words of zero points of any width. */
+#define GPTQ_ROWS 32u
 
 /* Parts of a converted tensor, and what follows its name without ".weight". */
 static const char *const part_names[QUANTIZE_PARTS] = {"qweight", "qzeros", "g_idx", "scales"};
@@ -205,8 +208,8 @@ static int32_t make_config(struct accel_quantize_job *job, struct accel_error *e
     return code;
 }
 
-int32_t quantize_gptq_plan(struct accel_quantize_job *job, const struct accel_quantize_options *options,
-                           struct accel_error *error)
+static int32_t plan(struct accel_quantize_job *job, const struct accel_quantize_options *options,
+                    struct accel_error *error)
 {
     int32_t code = make_config(job, error);
     if (code != ACCEL_OK)
@@ -241,7 +244,7 @@ static int32_t write_small(const char *folder, const char *name, const char *tex
     return code;
 }
 
-int32_t quantize_gptq_folder(const struct accel_quantize_job *job, const char *folder, struct accel_error *error)
+static int32_t write_folder(const struct accel_quantize_job *job, const char *folder, struct accel_error *error)
 {
     static const char *const names[] = {"tokenizer.json",
                                         "tokenizer_config.json",
@@ -350,9 +353,9 @@ static int32_t write_order(const struct accel_quantize_job *job, struct model_st
     return code;
 }
 
-int32_t quantize_gptq_write(const struct accel_quantize_job *job, struct model_staged *staged, uint64_t index,
-                            uint64_t first, uint64_t rows, const unsigned char *data, size_t row_bytes,
-                            struct accel_error *error)
+static int32_t write_rows(const struct accel_quantize_job *job, struct model_staged *staged, uint64_t index,
+                          uint64_t first, uint64_t rows, const unsigned char *data, size_t row_bytes,
+                          struct accel_error *error)
 {
     const uint64_t all = job->tensors[index].dims[0], width = job->tensors[index].dims[1];
     const uint64_t bits = job->format.digit_bits, groups = width / job->format.block_values;
@@ -380,3 +383,6 @@ int32_t quantize_gptq_write(const struct accel_quantize_job *job, struct model_s
     free(strip.scales);
     return code;
 }
+
+const struct quantize_layout quantize_layout_gptq = {
+    .name = "GPTQ", .rows = GPTQ_ROWS, .plan = plan, .folder = write_folder, .write = write_rows};
