@@ -35,6 +35,16 @@ static const struct type_row type_rows[] = {
     {ACCEL_Q6_K, {256, 210, 1, ACCEL_CLASS_BLOCK}, "q6_k"},
     {ACCEL_IQ4_NL, {32, 18, 1, ACCEL_CLASS_BLOCK}, "iq4_nl"},
     {ACCEL_IQ4_XS, {256, 136, 1, ACCEL_CLASS_BLOCK}, "iq4_xs"},
+    {ACCEL_IQ2_XXS, {256, 66, 1, ACCEL_CLASS_BLOCK}, "iq2_xxs"},
+    {ACCEL_IQ2_XS, {256, 74, 1, ACCEL_CLASS_BLOCK}, "iq2_xs"},
+    {ACCEL_IQ3_XXS, {256, 98, 1, ACCEL_CLASS_BLOCK}, "iq3_xxs"},
+    {ACCEL_IQ1_S, {256, 50, 1, ACCEL_CLASS_BLOCK}, "iq1_s"},
+    {ACCEL_IQ3_S, {256, 110, 1, ACCEL_CLASS_BLOCK}, "iq3_s"},
+    {ACCEL_IQ2_S, {256, 82, 1, ACCEL_CLASS_BLOCK}, "iq2_s"},
+    {ACCEL_IQ1_M, {256, 56, 1, ACCEL_CLASS_BLOCK}, "iq1_m"},
+    {ACCEL_TQ1_0, {256, 54, 1, ACCEL_CLASS_BLOCK}, "tq1_0"},
+    {ACCEL_TQ2_0, {256, 66, 1, ACCEL_CLASS_BLOCK}, "tq2_0"},
+    {ACCEL_MXFP4, {32, 17, 1, ACCEL_CLASS_BLOCK}, "mxfp4"},
 };
 
 /** The parts of a planar id. */

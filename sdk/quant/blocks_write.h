@@ -14,7 +14,7 @@ typedef void quant_encode_block(const float *values, const float *weight, int se
 
 quant_encode_block quant_encode_q4_0, quant_encode_q4_1, quant_encode_q5_0, quant_encode_q5_1, quant_encode_q8_0;
 quant_encode_block quant_encode_q2_k, quant_encode_q3_k, quant_encode_q4_k, quant_encode_q5_k, quant_encode_q6_k;
-quant_encode_block quant_encode_iq4_nl, quant_encode_iq4_xs;
+quant_encode_block quant_encode_iq4_nl, quant_encode_iq4_xs, quant_encode_mxfp4;
 
 /* The weights of the values from `at` on, where there are any. */
 static inline const float *quant_weight_at(const float *weight, size_t at)
@@ -27,6 +27,9 @@ extern const signed char quant_iq4_levels[16];
 
 /* The nearest of them to each whole number from -128 on. */
 extern const signed char quant_iq4_nearest[256];
+
+/* The levels of mxfp4, doubled: a sign above two bits of exponent and one of fraction. */
+extern const signed char quant_mxfp4_levels[16];
 
 /* One group of a planar row: digits, a half of scale, and a zero point where the format has one. */
 void quant_encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,

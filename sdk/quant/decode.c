@@ -8,10 +8,11 @@ static const struct {
     uint32_t type;
     quant_decode_block *decode;
 } decoders[] = {
-    {ACCEL_Q4_0, quant_decode_q4_0}, {ACCEL_Q4_1, quant_decode_q4_1},     {ACCEL_Q5_0, quant_decode_q5_0},
-    {ACCEL_Q5_1, quant_decode_q5_1}, {ACCEL_Q8_0, quant_decode_q8_0},     {ACCEL_Q2_K, quant_decode_q2_k},
-    {ACCEL_Q3_K, quant_decode_q3_k}, {ACCEL_Q4_K, quant_decode_q4_k},     {ACCEL_Q5_K, quant_decode_q5_k},
-    {ACCEL_Q6_K, quant_decode_q6_k}, {ACCEL_IQ4_NL, quant_decode_iq4_nl}, {ACCEL_IQ4_XS, quant_decode_iq4_xs},
+    {ACCEL_Q4_0, quant_decode_q4_0},   {ACCEL_Q4_1, quant_decode_q4_1},     {ACCEL_Q5_0, quant_decode_q5_0},
+    {ACCEL_Q5_1, quant_decode_q5_1},   {ACCEL_Q8_0, quant_decode_q8_0},     {ACCEL_Q2_K, quant_decode_q2_k},
+    {ACCEL_Q3_K, quant_decode_q3_k},   {ACCEL_Q4_K, quant_decode_q4_k},     {ACCEL_Q5_K, quant_decode_q5_k},
+    {ACCEL_Q6_K, quant_decode_q6_k},   {ACCEL_IQ4_NL, quant_decode_iq4_nl}, {ACCEL_IQ4_XS, quant_decode_iq4_xs},
+    {ACCEL_MXFP4, quant_decode_mxfp4},
 };
 
 uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index)
@@ -58,6 +59,19 @@ static int decode_scalar(uint32_t type, const uint8_t *bytes, size_t values, flo
     return 1;
 }
 
+/* A row of blocks of 256 values that are taken apart. */
+static void decode_unpacked(quant_unpack_block *unpack, const uint8_t *block, size_t block_bytes, size_t values,
+                            float *out)
+{
+    int8_t digits[256];
+    float scales[16];
+    for (size_t at = 0; at < values; at += 256, block += block_bytes) {
+        unpack(block, digits, scales);
+        for (size_t i = 0; i < 256; i++)
+            out[at + i] = scales[i / 16] * (float)digits[i];
+    }
+}
+
 int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out)
 {
     struct accel_format format;
@@ -80,5 +94,9 @@ int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t val
             decoders[i].decode(block, out + at);
         return ACCEL_OK;
     }
-    return ACCEL_E_UNSUPPORTED;
+    quant_unpack_block *unpack = quant_unpacker(type);
+    if (unpack == NULL)
+        return ACCEL_E_UNSUPPORTED;
+    decode_unpacked(unpack, planes[0], format.plane_bytes[0], values, out);
+    return ACCEL_OK;
 }

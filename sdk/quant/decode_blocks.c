@@ -61,6 +61,16 @@ void quant_decode_iq4_nl(const uint8_t *block, float *out)
     }
 }
 
+/* The exponent, then digits of one sign, two exponent and one fraction bit; minus zero is zero. */
+void quant_decode_mxfp4(const uint8_t *block, float *out)
+{
+    float d = quant_read_exponent(block[0]);
+    for (int j = 0; j < 16; j++) {
+        out[j] = d * (float)quant_mxfp4_levels[block[1 + j] & 15];
+        out[j + 16] = d * (float)quant_mxfp4_levels[block[1 + j] >> 4];
+    }
+}
+
 /* d f16, high bits of 8 scales u16, low nibbles of 8 scales, 8 runs of 16 bytes. */
 void quant_decode_iq4_xs(const uint8_t *block, float *out)
 {

@@ -9,10 +9,11 @@ static const struct {
     uint32_t type;
     quant_encode_block *encode;
 } encoders[] = {
-    {ACCEL_Q4_0, quant_encode_q4_0}, {ACCEL_Q4_1, quant_encode_q4_1},     {ACCEL_Q5_0, quant_encode_q5_0},
-    {ACCEL_Q5_1, quant_encode_q5_1}, {ACCEL_Q8_0, quant_encode_q8_0},     {ACCEL_Q2_K, quant_encode_q2_k},
-    {ACCEL_Q3_K, quant_encode_q3_k}, {ACCEL_Q4_K, quant_encode_q4_k},     {ACCEL_Q5_K, quant_encode_q5_k},
-    {ACCEL_Q6_K, quant_encode_q6_k}, {ACCEL_IQ4_NL, quant_encode_iq4_nl}, {ACCEL_IQ4_XS, quant_encode_iq4_xs},
+    {ACCEL_Q4_0, quant_encode_q4_0},   {ACCEL_Q4_1, quant_encode_q4_1},     {ACCEL_Q5_0, quant_encode_q5_0},
+    {ACCEL_Q5_1, quant_encode_q5_1},   {ACCEL_Q8_0, quant_encode_q8_0},     {ACCEL_Q2_K, quant_encode_q2_k},
+    {ACCEL_Q3_K, quant_encode_q3_k},   {ACCEL_Q4_K, quant_encode_q4_k},     {ACCEL_Q5_K, quant_encode_q5_k},
+    {ACCEL_Q6_K, quant_encode_q6_k},   {ACCEL_IQ4_NL, quant_encode_iq4_nl}, {ACCEL_IQ4_XS, quant_encode_iq4_xs},
+    {ACCEL_MXFP4, quant_encode_mxfp4},
 };
 
 static void encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,

@@ -88,7 +88,7 @@ static const struct {
     {"q2_g128a", 0.499}, {"q3_g128a", 0.213}, {"q4_g128a", 0.100}, {"q8_g128a", 0.0058}, {"q4_0", 0.086},
     {"q4_1", 0},         {"q5_0", 0},         {"q5_1", 0},         {"q8_0", 0},          {"q2_k", 0},
     {"q3_k", 0},         {"q4_k", 0},         {"q5_k", 0},         {"q6_k", 0},          {"iq4_nl", 0},
-    {"iq4_xs", 0},
+    {"iq4_xs", 0},       {"mxfp4", 0},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

@@ -20,7 +20,12 @@ tests_unit_quant_format_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 tests_unit_quant_blocks_SOURCES = %D%/quant_blocks.c
 tests_unit_quant_blocks_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-types/Q4_0.safetensors \
-	tests/fixtures/gguf-types/Q4_1.safetensors
+	tests/fixtures/gguf-types/Q4_1.safetensors tests/fixtures/gguf-types/MXFP4.safetensors \
+	tests/fixtures/gguf-types/IQ1_M.safetensors tests/fixtures/gguf-types/IQ1_S.safetensors \
+	tests/fixtures/gguf-types/IQ2_S.safetensors tests/fixtures/gguf-types/IQ2_XS.safetensors \
+	tests/fixtures/gguf-types/IQ2_XXS.safetensors tests/fixtures/gguf-types/IQ3_S.safetensors \
+	tests/fixtures/gguf-types/IQ3_XXS.safetensors tests/fixtures/gguf-types/TQ1_0.safetensors \
+	tests/fixtures/gguf-types/TQ2_0.safetensors
 
 unit_tests += tests/unit/format_malformed
 tests_unit_format_malformed_SOURCES = %D%/format_malformed.c %D%/format_support.h

@@ -36,6 +36,16 @@
 #define ACCEL_Q6_K ACCEL_GGML(14u)
 #define ACCEL_IQ4_NL ACCEL_GGML(20u)
 #define ACCEL_IQ4_XS ACCEL_GGML(23u)
+#define ACCEL_IQ2_XXS ACCEL_GGML(16u)
+#define ACCEL_IQ2_XS ACCEL_GGML(17u)
+#define ACCEL_IQ3_XXS ACCEL_GGML(18u)
+#define ACCEL_IQ1_S ACCEL_GGML(19u)
+#define ACCEL_IQ3_S ACCEL_GGML(21u)
+#define ACCEL_IQ2_S ACCEL_GGML(22u)
+#define ACCEL_IQ1_M ACCEL_GGML(29u)
+#define ACCEL_TQ1_0 ACCEL_GGML(34u)
+#define ACCEL_TQ2_0 ACCEL_GGML(35u)
+#define ACCEL_MXFP4 ACCEL_GGML(39u)
 
 /*
  * Planar formats: plane 0 holds the packed digits of a row, plane 1 its scales in f16, one per group along

@@ -75,10 +75,17 @@ int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, siz
 int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out);
 
 /**
+ * Takes apart one block of a format of 256 values whose digits are entries of a code grid or powers of three (IQ1, IQ2,
+ * IQ3, TQ1, TQ2): value i is scales[i / 16] * digits[i], the very float that accel_format_decode gives. `digits` has
+ * room for 256, `scales` for 16. Errors: ACCEL_E_UNSUPPORTED for every other format.
+ */
+int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *digits, float *scales);
+
+/**
  * Encodes a row of `count` values, rounding to nearest under the scale that the group's extreme gives: f32, f16, bf16,
- * every interleaved format with a decoder and every planar one. Formats with blocks of 256 values, whose scales are
- * rounded too, search as accel_format_fit does. Values have to be finite; a group beyond the range of a binary16 scale
- * saturates. Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for a format without an encoder.
+ * the interleaved formats but those of accel_format_unpack, and every planar one. Formats with blocks of 256 values,
+ * whose scales are rounded too, search as accel_format_fit does. Values have to be finite; a group beyond the range of
+ * a binary16 scale saturates. Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for a format without an encoder.
  */
 int32_t accel_format_encode(uint32_t type, const float *values, size_t count, void *const *planes);
 
