@@ -36,8 +36,7 @@ static int32_t row_of(const struct accel_state_part *part, uint64_t slots, uint6
         part->row % layout.block_values != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "a part of a state has type 0x%x and rows of %llu elements",
                                part->type, (unsigned long long)part->row);
-    if (!accel_mul_u64(part->row / layout.block_values, layout.block_bytes, out_bytes) ||
-        !accel_mul_u64(*out_bytes, slots, &whole))
+    if (!accel_type_bytes(&layout, 1, part->row, out_bytes) || !accel_mul_u64(*out_bytes, slots, &whole))
         return accel_error_set(error, ACCEL_E_LIMIT, "%llu slots of %llu elements do not fit",
                                (unsigned long long)slots, (unsigned long long)part->row);
     return ACCEL_OK;

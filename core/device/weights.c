@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "core/base/checked.h"
 #include "core/base/open.h"
 #include "core/device/object.h"
@@ -23,26 +25,21 @@ static void weights_destroy(struct accel_object *object)
     accel_object_release(&weights->module->object);
 }
 
-/* Bytes of each plane, as accel/types.h describes planar formats: scales of two bytes in plane 1, zero points of one
- * byte in plane 2, one of each per block, and the digits in plane 0. */
+/* Bytes of each plane; those past the type's planes are 0. */
 static int32_t plane_bytes(const struct accel_weight *weight, uint64_t bytes[ACCEL_PLANES], uint32_t *out_planes,
                            struct accel_error *error)
 {
     struct accel_type_layout layout;
-    uint64_t blocks = 1;
-    bool fits = accel_type_describe(weight->type, &layout) && layout.planes <= 3;
-    for (uint32_t d = 0; fits && d < weight->rank; d++) {
-        bool inner = d + 1 == weight->rank;
-        fits = (!inner || weight->dims[d] % layout.block_values == 0) &&
-               accel_mul_u64(blocks, inner ? weight->dims[d] / layout.block_values : weight->dims[d], &blocks);
-    }
-    if (!fits || !accel_mul_u64(blocks, layout.block_bytes, &bytes[0]))
+    uint64_t rows = 1, width = weight->rank > 0 ? weight->dims[weight->rank - 1] : 1;
+    bool fits = accel_type_describe(weight->type, &layout);
+    for (uint32_t d = 0; fits && d + 1 < weight->rank; d++)
+        fits = accel_mul_u64(rows, weight->dims[d], &rows);
+    memset(bytes, 0, ACCEL_PLANES * sizeof(*bytes));
+    for (uint32_t p = 0; fits && p < layout.planes; p++)
+        fits = accel_type_plane_bytes(&layout, p, rows, width, &bytes[p]);
+    if (!fits)
         return accel_error_set(error, ACCEL_E_INVALID, "weight %s: its type 0x%x and shape have no size", weight->key,
                                weight->type);
-    bytes[1] = layout.planes > 1 ? blocks * 2 : 0;
-    bytes[2] = layout.planes > 2 ? blocks : 0;
-    bytes[3] = 0;
-    bytes[0] -= bytes[1] + bytes[2];
     *out_planes = layout.planes;
     return ACCEL_OK;
 }

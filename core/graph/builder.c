@@ -212,9 +212,10 @@ int32_t accel_builder_constant(struct accel_builder *builder, const char *name, 
                                               name ? name : "?"));
     for (uint32_t i = 0; i < rank; i++)
         value.dims[i] = accel_dim_fixed(dims[i]);
-    /* A row that is no whole number of blocks is refused by the check; only the product matters here. */
-    if (!accel_dims_product(rank, value.dims, &value.bytes) ||
-        !accel_mul_u64(value.bytes / layout.block_values, layout.block_bytes, &value.bytes))
+    /* A row that is no whole number of blocks is refused by the check: here only the blocks that are whole count. */
+    if (!accel_dims_product(rank - 1, value.dims, &value.bytes) ||
+        !accel_type_bytes(&layout, value.bytes, dims[rank - 1] / layout.block_values * layout.block_values,
+                          &value.bytes))
         return ended(builder, accel_error_set(error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
                                               name ? name : "?"));
     return add_value(builder, &value, out_value, error);

@@ -119,7 +119,7 @@ static int32_t bytes_of(const struct accel_value *value, const uint64_t *symbols
                         uint64_t *out_bytes, struct accel_error *error)
 {
     struct accel_type_layout layout;
-    uint64_t bytes = 1, extent;
+    uint64_t rows = 1, extent = 1;
     if (!accel_type_describe(value->type, &layout))
         return refuse_value(value, error, "its type is unknown");
     for (uint32_t i = 0; i < value->rank; i++) {
@@ -127,14 +127,11 @@ static int32_t bytes_of(const struct accel_value *value, const uint64_t *symbols
             return ACCEL_E_INVALID;
         if (i == value->rank - 1 && extent % layout.block_values != 0)
             return refuse_value(value, error, "a row is no whole number of blocks");
-        if (i == value->rank - 1)
-            extent /= layout.block_values;
-        if (!accel_mul_u64(bytes, extent, &bytes))
+        if (i < value->rank - 1 && !accel_mul_u64(rows, extent, &rows))
             return refuse_value(value, error, "its bytes do not fit 64 bits");
     }
-    if (!accel_mul_u64(bytes, layout.block_bytes, &bytes))
+    if (!accel_type_bytes(&layout, rows, extent, out_bytes))
         return refuse_value(value, error, "its bytes do not fit 64 bits");
-    *out_bytes = bytes;
     return ACCEL_OK;
 }
 

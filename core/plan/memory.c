@@ -269,8 +269,7 @@ static int32_t add_state(struct adder *a)
         struct accel_type_layout layout;
         if (!accel_type_describe(part->type, &layout) || part->row % layout.block_values != 0)
             return accel_error_set(a->error, ACCEL_E_INVALID, "part %" PRIu32 " of the state has no size", i);
-        if (!accel_mul_u64(part->row / layout.block_values, layout.block_bytes, &bytes) ||
-            !accel_add_u64(row, bytes, &row))
+        if (!accel_type_bytes(&layout, 1, part->row, &bytes) || !accel_add_u64(row, bytes, &row))
             return too_large(a);
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))

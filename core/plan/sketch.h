@@ -27,8 +27,8 @@ struct accel_plan_type {
     char name[24];
     uint32_t block_values;
     uint32_t block_bytes;
-    uint32_t bits;       /**< of a digit: 32, 16, 8, 4, 3, 2 */
-    uint32_t once_bytes; /**< for each weight: the codebook of clustered types */
+    uint32_t bits;      /**< of a digit: 32, 16, 8, 4, 3, 2 */
+    uint32_t row_bytes; /**< of a row beside its blocks: the levels of clustered types */
 };
 
 /** One budget that something has to fit. */

@@ -80,24 +80,18 @@ bool accel_plan_type_of(const char *word, uint32_t group, uint32_t asymmetric, u
         return true;
     }
     *out_type = (struct accel_plan_type){.block_values = 1, .bits = words[i].bits};
-    if (strcmp(word, "cluster4") == 0) {
-        /* Two digits to a byte, and a table of 16 values in f16 for each matrix. */
-        out_type->block_values = columns % 2 == 0 ? 2 : 1;
-        out_type->block_bytes = 1;
-        out_type->once_bytes = 32;
-        snprintf(out_type->name, sizeof(out_type->name), "%s", word);
-        return true;
-    }
     group = dividing_group(group, columns);
     if (group == 0) {
         plain("f16", 2, out_type);
         return true;
     }
-    /* The table of nf4 is the same for all, so that it has a scale for each group alone. */
+    /* The levels of nf4 are the same for all, those of clusters belong to a row: a scale for each group alone. */
     asymmetric = asymmetric && *word == 'q';
     out_type->block_values = group;
     out_type->block_bytes = group / 8 * out_type->bits + 2 + asymmetric;
-    snprintf(out_type->name, sizeof(out_type->name), "%s_g%" PRIu32 "%s", word, group, asymmetric ? "a" : "");
+    out_type->row_bytes = *word == 'c' ? 32 : 0;
+    snprintf(out_type->name, sizeof(out_type->name), "%s_g%" PRIu32 "%s", *word == 'c' ? "c4" : word, group,
+             asymmetric ? "a" : "");
     return true;
 }
 
@@ -112,7 +106,7 @@ uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows
     uint64_t blocks = columns / type->block_values;
     if (columns % type->block_values != 0)
         return UINT64_MAX;
-    return accel_plan_add(accel_plan_multiply(accel_plan_multiply(rows, blocks), type->block_bytes), type->once_bytes);
+    return accel_plan_multiply(rows, accel_plan_add(accel_plan_multiply(blocks, type->block_bytes), type->row_bytes));
 }
 
 static bool type_of_file(uint32_t type, struct accel_plan_type *out)
@@ -121,7 +115,11 @@ static bool type_of_file(uint32_t type, struct accel_plan_type *out)
     char text[ACCEL_TYPE_TEXT];
     if (type == ACCEL_TYPE_NONE || !accel_type_describe(type, &layout))
         return false;
-    *out = (struct accel_plan_type){.block_values = layout.block_values, .block_bytes = layout.block_bytes};
+    *out = (struct accel_plan_type){.block_values = layout.block_values};
+    for (uint32_t p = 0; p < layout.planes; p++) {
+        out->block_bytes += layout.plane_bytes[p];
+        out->row_bytes += layout.row_bytes[p];
+    }
     snprintf(out->name, sizeof(out->name), "%s", accel_type_text(type, text));
     out->bits = number_in(out->name);
     return true;
@@ -223,18 +221,18 @@ static bool interleaved_of(const struct accel_plan *plan, const struct accel_pla
     return false;
 }
 
-/* The id of a planar type by its name, or 0. */
+/* The id of a planar type that accel_plan_type_of named. */
 static uint32_t planar_id(const struct accel_plan_type *type)
 {
-    uint32_t log2_group = 0;
+    uint32_t log2_group = 0, scheme = type->name[strlen(type->name) - 1] == 'a';
     while (1u << log2_group < type->block_values)
         log2_group++;
-    return type->name[0] == 'q'
-               ? ACCEL_PLANAR(type->bits, log2_group, (uint32_t)(type->name[strlen(type->name) - 1] == 'a'))
-               : 0;
+    if (type->name[0] != 'q')
+        scheme = type->name[0] == 'n' ? ACCEL_SCHEME_NF4 : ACCEL_SCHEME_CODEBOOK;
+    return ACCEL_PLANAR(type->bits, log2_group, scheme);
 }
 
-/* The id of a type without groups; none for codebooks, which no file has. */
+/* The id of a type without groups. */
 static uint32_t plain_id(const char *name)
 {
     return strcmp(name, "f32") == 0    ? ACCEL_F32
@@ -295,7 +293,7 @@ static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weigh
         return ACCEL_OK;
     }
     choice->converted = strcmp(choice->file.name, choice->type.name) != 0;
-    if (!is_block(&choice->type) && bits_of_word(choice->decision.word) < 16 && !choice->type.once_bytes)
+    if (!is_block(&choice->type) && bits_of_word(choice->decision.word) < 16)
         choice->because =
             accel_plan_text(plan, "f16: no group of 32 or more divides rows of %" PRIu64, weight->columns);
     else if (is_block(&choice->type) && choice->type.block_values < asked)

@@ -27,15 +27,30 @@ uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index)
     return bits == 2 ? low : low | (quant_read32(run + 8) >> i & 1u) << 2;
 }
 
+static void decode_levels(const struct accel_format *format, const void *const *planes, size_t values, float *out)
+{
+    const uint8_t *digits = planes[0], *scales = planes[1], *book = format->planes > 2 ? planes[2] : NULL;
+    const size_t group = format->group ? format->group : values;
+    float level[16];
+    for (size_t i = 0; i < 16 && values > 0; i++)
+        level[i] = book ? quant_read_half(book + 2 * i) : accel_format_nf4[i];
+    for (size_t i = 0; i < values; i++)
+        out[i] = quant_read_half(scales + 2 * (i / group)) * level[quant_planar_digit(digits, 4, i)];
+}
+
 static void decode_planar(const struct accel_format *format, const void *const *planes, size_t values, float *out)
 {
     const uint8_t *digits = planes[0], *scales = planes[1];
     const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
+    const size_t group = format->group ? format->group : values;
+    if ((format->type & 15u) >= ACCEL_SCHEME_NF4) {
+        decode_levels(format, planes, values, out);
+        return;
+    }
     for (size_t i = 0; i < values; i++) {
-        size_t group = i / format->block_values;
-        int32_t zero = zeros ? zeros[group] : 1 << (format->digit_bits - 1);
+        int32_t zero = zeros ? zeros[i / group] : 1 << (format->digit_bits - 1);
         int32_t digit = (int32_t)quant_planar_digit(digits, format->digit_bits, i) - zero;
-        out[i] = quant_read_half(scales + 2 * group) * (float)digit;
+        out[i] = quant_read_half(scales + 2 * (i / group)) * (float)digit;
     }
 }
 

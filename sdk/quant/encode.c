@@ -54,6 +54,8 @@ static int32_t encode(uint32_t type, const float *values, const float *weight, i
     if (format.kind == ACCEL_FORMAT_SCALAR)
         return encode_scalar(type, values, count, block);
     if (format.kind == ACCEL_FORMAT_PLANAR) {
+        if (format.group == 0 || (type & 15u) >= ACCEL_SCHEME_NF4)
+            return ACCEL_E_UNSUPPORTED;
         encode_planar(&format, values, weight, search, count, planes);
         return ACCEL_OK;
     }

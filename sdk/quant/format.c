@@ -52,6 +52,31 @@ static const struct row rows[] = {
 static const uint32_t planar_bits[] = {2, 3, 4, 8};
 #define GROUP_LOW 5u  /* log2 of the smallest group */
 #define GROUP_HIGH 9u /* log2 of the largest group */
+#define RUN 32u       /* values that are packed together */
+#define SCHEMES 4u
+
+/*
+ * Quantiles of the normal distribution, scaled to [-1, 1] and with an exact zero: the constants of Dettmers et al.,
+ * QLoRA: Efficient Finetuning of Quantized LLMs (2023), appendix E, as binary32.
+ */
+const float accel_format_nf4[16] = {
+    -1.0f,
+    -0.6961928009986877f,
+    -0.5250730514526367f,
+    -0.39491748809814453f,
+    -0.28444138169288635f,
+    -0.18477343022823334f,
+    -0.09105003625154495f,
+    0.0f,
+    0.07958029955625534f,
+    0.16093020141124725f,
+    0.24611230194568634f,
+    0.33791524171829224f,
+    0.44070982933044434f,
+    0.5626170039176941f,
+    0.7229568362236023f,
+    1.0f,
+};
 
 static void finish(struct accel_format *format)
 {
@@ -61,23 +86,44 @@ static void finish(struct accel_format *format)
     format->bits_per_value = 8.0 * bytes / format->block_values;
 }
 
+static int is_planar_id(uint32_t bits, uint32_t log2_group, uint32_t scheme)
+{
+    int known = 0;
+    for (size_t i = 0; i < sizeof(planar_bits) / sizeof(planar_bits[0]); i++)
+        known |= planar_bits[i] == bits;
+    return known && (log2_group == 0 || (log2_group >= GROUP_LOW && log2_group <= GROUP_HIGH)) && scheme < SCHEMES &&
+           (scheme < ACCEL_SCHEME_NF4 || bits == 4);
+}
+
+static void name_planar(struct accel_format *format, uint32_t scheme)
+{
+    static const char *const starts[SCHEMES] = {"q", "q", "nf", "c"};
+    const char *end = scheme == ACCEL_SCHEME_ASYMMETRIC ? "a" : "";
+    if (format->group)
+        snprintf(format->name, sizeof(format->name), "%s%u_g%u%s", starts[scheme], format->digit_bits & 15u,
+                 format->group & 1023u, end);
+    else
+        snprintf(format->name, sizeof(format->name), "%s%u_row%s", starts[scheme], format->digit_bits & 15u, end);
+}
+
 /* Writes the planar format of an id; false when bits, group or scheme are none. */
 static int describe_planar(uint32_t type, struct accel_format *out)
 {
     uint32_t bits = type >> 8 & 0xffu, log2_group = type >> 4 & 0xfu, scheme = type & 0xfu;
-    int known = 0;
-    for (size_t i = 0; i < sizeof(planar_bits) / sizeof(planar_bits[0]); i++)
-        known |= planar_bits[i] == bits;
-    if (!known || log2_group < GROUP_LOW || log2_group > GROUP_HIGH || scheme > ACCEL_SCHEME_ASYMMETRIC ||
-        type != ACCEL_PLANAR(bits, log2_group, scheme))
+    if (type != ACCEL_PLANAR(bits, log2_group, scheme) || !is_planar_id(bits, log2_group, scheme))
         return 0;
-    uint32_t group = 1u << log2_group;
-    *out = (struct accel_format){.type = type, .kind = ACCEL_FORMAT_PLANAR, .block_values = group, .digit_bits = bits};
-    out->planes = scheme == ACCEL_SCHEME_ASYMMETRIC ? 3 : 2;
-    out->plane_bytes[0] = group / 8 * bits;
-    out->plane_bytes[1] = 2;
-    out->plane_bytes[2] = scheme == ACCEL_SCHEME_ASYMMETRIC ? 1 : 0;
-    snprintf(out->name, sizeof(out->name), "q%u_g%u%s", bits, group, scheme == ACCEL_SCHEME_ASYMMETRIC ? "a" : "");
+    *out = (struct accel_format){.type = type, .kind = ACCEL_FORMAT_PLANAR, .digit_bits = bits};
+    out->group = log2_group ? 1u << log2_group : 0;
+    out->block_values = log2_group ? out->group : RUN;
+    out->planes = scheme == ACCEL_SCHEME_ASYMMETRIC || scheme == ACCEL_SCHEME_CODEBOOK ? 3 : 2;
+    out->plane_bytes[0] = out->block_values / 8 * bits;
+    /* What there is of each group belongs to the row where that is the group. */
+    uint32_t *of_group = log2_group ? out->plane_bytes : out->row_bytes;
+    of_group[1] = 2;
+    of_group[2] = scheme == ACCEL_SCHEME_ASYMMETRIC ? 1 : 0;
+    if (scheme == ACCEL_SCHEME_CODEBOOK)
+        out->row_bytes[2] = 16 * 2;
+    name_planar(out, scheme);
     finish(out);
     return 1;
 }
@@ -122,15 +168,39 @@ uint32_t accel_format_find(const char *name)
         if (same_name(rows[i].name, name))
             return rows[i].type;
     }
-    size_t kinds = sizeof(planar_bits) / sizeof(planar_bits[0]) * (GROUP_HIGH - GROUP_LOW + 1) * 2;
-    for (uint32_t i = 0; i < kinds; i++) {
-        uint32_t group = GROUP_LOW + i / 2 % (GROUP_HIGH - GROUP_LOW + 1);
-        uint32_t bits = planar_bits[i / 2 / (GROUP_HIGH - GROUP_LOW + 1)];
-        struct accel_format format;
-        if (describe_planar(ACCEL_PLANAR(bits, group, i % 2), &format) && same_name(format.name, name))
-            return format.type;
+    for (uint32_t i = 0; i < sizeof(planar_bits) / sizeof(planar_bits[0]) * SCHEMES; i++) {
+        for (uint32_t log2_group = 0; log2_group <= GROUP_HIGH; log2_group++) {
+            struct accel_format format;
+            if (describe_planar(ACCEL_PLANAR(planar_bits[i / SCHEMES], log2_group, i % SCHEMES), &format) &&
+                same_name(format.name, name))
+                return format.type;
+        }
     }
     return ACCEL_TYPE_NONE;
+}
+
+double accel_format_bits(uint32_t type, size_t width)
+{
+    struct accel_format format;
+    double row = 0;
+    if (width == 0 || accel_format_describe(type, &format) != ACCEL_OK || width % format.block_values != 0)
+        return 0;
+    for (uint32_t p = 0; p < format.planes; p++)
+        row += format.row_bytes[p];
+    return format.bits_per_value + 8.0 * row / (double)width;
+}
+
+uint32_t accel_format_narrow(uint32_t type, size_t width)
+{
+    struct accel_format format;
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return ACCEL_F16;
+    if (width % format.block_values == 0)
+        return type;
+    for (uint32_t log2_group = GROUP_HIGH; format.group != 0 && log2_group >= GROUP_LOW; log2_group--)
+        if (1u << log2_group < format.group && width % (1u << log2_group) == 0)
+            return ACCEL_PLANAR(format.digit_bits, log2_group, type & 0xfu);
+    return ACCEL_F16;
 }
 
 int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, size_t *out_bytes)
@@ -141,9 +211,9 @@ int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, siz
         return code;
     if (plane >= format.planes || values % format.block_values != 0)
         return ACCEL_E_INVALID;
-    size_t blocks = values / format.block_values;
-    if (blocks > SIZE_MAX / format.plane_bytes[plane])
+    size_t blocks = values / format.block_values, each = format.plane_bytes[plane];
+    if (each > 0 && blocks > (SIZE_MAX - format.row_bytes[plane]) / each)
         return ACCEL_E_LIMIT;
-    *out_bytes = blocks * format.plane_bytes[plane];
+    *out_bytes = blocks * each + format.row_bytes[plane];
     return ACCEL_OK;
 }

@@ -118,11 +118,13 @@ static void test_types(void **state)
         known++;
         assert_int_equal(layout.block_values, format.block_values);
         assert_int_equal(layout.planes, format.planes);
-        assert_int_equal(layout.block_bytes,
-                         format.plane_bytes[0] + format.plane_bytes[1] + format.plane_bytes[2] + format.plane_bytes[3]);
+        for (uint32_t p = 0; p < ACCEL_TYPE_PLANES; p++) {
+            assert_int_equal(layout.plane_bytes[p], format.plane_bytes[p]);
+            assert_int_equal(layout.row_bytes[p], format.row_bytes[p]);
+        }
         assert_string_equal(accel_type_text(type, name), format.name);
     }
-    assert_int_equal(known, 10 + 12 + 4 * 5 * 2);
+    assert_int_equal(known, 10 + 12 + 4 * 6 * 2 + 6 * 2);
 }
 
 int main(void)

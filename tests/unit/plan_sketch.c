@@ -200,8 +200,8 @@ static void test_weights(void **state)
         {"weights.type=q4 weights.scheme=asymmetric", 52641792ull * 67, 4.1875},
         {"weights.type=q8 weights.group=256 weights.scheme=asymmetric", 26320896ull * 259, 8.09375},
         {"weights.type=nf4 weights.group=64", 105283584ull * 34, 4.25},
-        /* 226 matrices, a table of 32 bytes for each */
-        {"weights.type=cluster4", 3369074688ull + 226 * 32, 4.0},
+        /* 16 levels of 2 bytes for each row */
+        {"weights.type=cluster4", 52641792ull * 66 + 1423872ull * 32, 4.1875},
         {"weights.type=q2 weights.least=q4", 52641792ull * 66, 4.125},
     };
     struct bench *b = *state;

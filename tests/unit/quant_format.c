@@ -74,11 +74,22 @@ static void describes_formats(void **state)
         const char *name;
         double bits;
     } known[] = {
-        {ACCEL_F32, "f32", 32},        {ACCEL_BF16, "bf16", 16},
-        {ACCEL_Q8_0, "Q8_0", 8.5},     {ACCEL_Q4_0, "q4_0", 4.5},
-        {ACCEL_Q4_1, "q4_1", 5},       {ACCEL_Q3_K, "q3_k", 3.4375},
-        {ACCEL_Q6_K, "q6_k", 6.5625},  {ACCEL_Q4_G128, "q4_g128", 4.125},
-        {ACCEL_Q8_G32, "q8_g32", 8.5}, {ACCEL_PLANAR(3u, 6u, 1u), "q3_g64a", 3.375},
+        {ACCEL_F32, "f32", 32},
+        {ACCEL_BF16, "bf16", 16},
+        {ACCEL_Q8_0, "Q8_0", 8.5},
+        {ACCEL_Q4_0, "q4_0", 4.5},
+        {ACCEL_Q4_1, "q4_1", 5},
+        {ACCEL_Q3_K, "q3_k", 3.4375},
+        {ACCEL_Q6_K, "q6_k", 6.5625},
+        {ACCEL_Q4_G128, "q4_g128", 4.125},
+        {ACCEL_Q8_G32, "q8_g32", 8.5},
+        {ACCEL_PLANAR(3u, 6u, 1u), "q3_g64a", 3.375},
+        {ACCEL_PLANAR(2u, 0u, 0u), "q2_row", 2},
+        {ACCEL_PLANAR(8u, 0u, 1u), "q8_rowa", 8},
+        {ACCEL_PLANAR(4u, 6u, 2u), "nf4_g64", 4.25},
+        {ACCEL_PLANAR(4u, 0u, 2u), "nf4_row", 4},
+        {ACCEL_PLANAR(4u, 7u, 3u), "c4_g128", 4.125},
+        {ACCEL_PLANAR(4u, 0u, 3u), "c4_row", 4},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         struct accel_format format;
@@ -88,6 +99,58 @@ static void describes_formats(void **state)
         assert_int_equal(accel_format_find(format.name), known[i].type);
     }
     assert_int_equal(accel_format_find("q4_g33"), ACCEL_TYPE_NONE);
+    assert_int_equal(accel_format_find("q4_g1"), ACCEL_TYPE_NONE);
+    assert_int_equal(accel_format_find("nf3_g64"), ACCEL_TYPE_NONE);
+}
+
+/* What rows have beside their groups counts too. */
+static void counts_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t width;
+        size_t bytes[3];
+    } rows[] = {
+        {"q4_row", 96, {48, 2, 0}},     {"q3_rowa", 64, {24, 2, 1}},    {"q2_g64a", 128, {32, 4, 2}},
+        {"nf4_g32", 96, {48, 6, 0}},    {"c4_g128", 256, {128, 4, 32}}, {"c4_row", 32, {16, 2, 32}},
+        {"q8_row", 4096, {4096, 2, 0}}, {"q4_1", 64, {40, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t type = accel_format_find(rows[i].name);
+        size_t all = 0;
+        for (uint32_t p = 0; p < 3; p++) {
+            size_t bytes;
+            int32_t code = accel_format_row_bytes(type, p, rows[i].width, &bytes);
+            assert_int_equal(code, rows[i].bytes[p] ? ACCEL_OK : ACCEL_E_INVALID);
+            all += code == ACCEL_OK ? bytes : 0;
+            if (code == ACCEL_OK)
+                assert_int_equal(bytes, rows[i].bytes[p]);
+        }
+        assert_true(accel_format_bits(type, rows[i].width) == 8.0 * (double)all / (double)rows[i].width);
+    }
+    assert_true(accel_format_bits(ACCEL_Q4_0, 33) == 0);
+    assert_true(accel_format_bits(ACCEL_Q4_0, 0) == 0);
+    assert_true(accel_format_bits(0, 32) == 0);
+}
+
+static void narrows_groups(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t width;
+        const char *becomes;
+    } rows[] = {
+        {"q4_g128", 4096, "q4_g128"}, {"q4_g128", 576, "q4_g64"}, {"q3_g512a", 1280, "q3_g256a"},
+        {"nf4_g64", 96, "nf4_g32"},   {"c4_g256", 100, "f16"},    {"q2_g32", 100, "f16"},
+        {"q4_row", 96, "q4_row"},     {"q4_row", 100, "f16"},     {"q4_k", 512, "q4_k"},
+        {"q4_k", 288, "f16"},         {"bf16", 7, "bf16"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(accel_format_narrow(accel_format_find(rows[i].name), rows[i].width),
+                         accel_format_find(rows[i].becomes));
+    assert_int_equal(accel_format_narrow(ACCEL_TYPE_NONE, 32), ACCEL_F16);
 }
 
 static void refuses_by_code(void **state)
@@ -103,6 +166,9 @@ static void refuses_by_code(void **state)
     assert_int_equal(accel_format_describe(ACCEL_GGML(99u), &format), ACCEL_E_UNSUPPORTED);
     assert_int_equal(accel_format_describe(ACCEL_PLANAR(5u, 5u, 0u), &format), ACCEL_E_UNSUPPORTED);
     assert_int_equal(accel_format_describe(ACCEL_PLANAR(4u, 10u, 0u), &format), ACCEL_E_UNSUPPORTED);
+    assert_int_equal(accel_format_describe(ACCEL_PLANAR(4u, 1u, 0u), &format), ACCEL_E_UNSUPPORTED);
+    assert_int_equal(accel_format_describe(ACCEL_PLANAR(3u, 6u, 2u), &format), ACCEL_E_UNSUPPORTED);
+    assert_int_equal(accel_format_describe(ACCEL_PLANAR(4u, 6u, 4u), &format), ACCEL_E_UNSUPPORTED);
     assert_int_equal(accel_format_describe(ACCEL_Q4_G32 | 0x20000u, &format), ACCEL_E_UNSUPPORTED);
     assert_int_equal(accel_format_row_bytes(ACCEL_Q4_0, 0, 33, &bytes), ACCEL_E_INVALID);
     assert_int_equal(accel_format_row_bytes(ACCEL_Q4_0, 1, 32, &bytes), ACCEL_E_INVALID);
@@ -187,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widens_every_half), cmocka_unit_test(narrows_to_nearest_even),
         cmocka_unit_test(narrows_to_bfloat), cmocka_unit_test(describes_formats),
+        cmocka_unit_test(counts_rows),       cmocka_unit_test(narrows_groups),
         cmocka_unit_test(refuses_by_code),   cmocka_unit_test(planar_round_trip),
         cmocka_unit_test(planar_digits),     cmocka_unit_test(encoders_stay_finite),
     };

@@ -7,21 +7,18 @@
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix)
 {
-    for (uint32_t p = 0; p < 3; p++)
-        out_matrix->plane[p] = tensor->planes[p];
-    if (weight == CPU_PLANAR) {
-        const uint64_t groups = tensor->width >> (tensor->type >> 4 & 15u);
+    const struct accel_format *format = weight == CPU_PLANAR ? NULL : &device->formats[weight];
+    size_t row = 0;
 
-        out_matrix->type = tensor->type;
-        out_matrix->stride[0] = tensor->width / 8 * (tensor->type >> 8 & 0xffu);
-        out_matrix->stride[1] = groups * 2;
-        out_matrix->stride[2] = groups;
-        return;
-    }
+    out_matrix->type = tensor->type;
     for (uint32_t p = 0; p < 3; p++) {
-        const struct accel_format *format = &device->formats[weight];
-
-        out_matrix->stride[p] = tensor->width / format->block_values * format->plane_bytes[p];
+        /* The registry has been asked once for the types with a place of their own; none of these has row bytes. */
+        if (format != NULL)
+            row = tensor->width / format->block_values * format->plane_bytes[p];
+        else if (accel_format_row_bytes(tensor->type, p, tensor->width, &row) != ACCEL_OK)
+            row = 0;
+        out_matrix->plane[p] = tensor->planes[p];
+        out_matrix->stride[p] = row;
     }
 }
 

@@ -49,12 +49,14 @@
 
 /*
  * Planar formats: plane 0 holds the packed digits of a row, plane 1 its scales in f16, one per group along
- * the innermost dimension, plane 2 its zero points (asymmetric schemes only). Symmetric digits of b bits mean
+ * the innermost dimension, plane 2 what the scheme has beside them. Symmetric digits of b bits mean
  * d * (q - 2^(b-1)).
  */
 #define ACCEL_SCHEME_SYMMETRIC 0u
-#define ACCEL_SCHEME_ASYMMETRIC 1u
-/** The id of a planar format: bits 2, 3, 4 or 8; log2 of the group (5 = 32 .. 9 = 512); scheme. */
+#define ACCEL_SCHEME_ASYMMETRIC 1u /**< plane 2 holds a zero point per group */
+#define ACCEL_SCHEME_NF4 2u        /**< 4 bits: d * one of the 16 normal levels that accel/quant lists */
+#define ACCEL_SCHEME_CODEBOOK 3u   /**< 4 bits: d * one of the 16 levels of the row, f16 in plane 2 */
+/** The id of a planar format: bits 2, 3, 4 or 8; log2 of the group (5 = 32 .. 9 = 512; 0: the whole row); scheme. */
 #define ACCEL_PLANAR(bits, log2_group, scheme) (0x10000u | (bits) << 8 | (log2_group) << 4 | (scheme))
 #define ACCEL_Q8_G32 ACCEL_PLANAR(8u, 5u, ACCEL_SCHEME_SYMMETRIC)
 #define ACCEL_Q8_G128 ACCEL_PLANAR(8u, 7u, ACCEL_SCHEME_SYMMETRIC)

@@ -216,7 +216,7 @@ static size_t worst_of_block(uint32_t type, const float *values, size_t at, size
     struct accel_format format;
     size_t block = 1, worst = at;
     if (accel_format_describe(type, &format) == ACCEL_OK && format.block_values > 0)
-        block = format.block_values;
+        block = format.kind == ACCEL_FORMAT_PLANAR && format.group == 0 ? width : format.block_values;
     for (size_t i = at / block * block; i < (at / block + 1) * block && i < width; i++)
         worst = fabsf(values[i]) > fabsf(values[worst]) ? i : worst;
     return worst;

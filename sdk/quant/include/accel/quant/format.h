@@ -6,17 +6,20 @@
  * pointer.
  *
  * A row is the innermost dimension of a tensor. A format cuts it into blocks of `block_values` values; a block has
- * `plane_bytes[p]` bytes in plane p, and the blocks of a row lie one after the other in each plane. Scalars and
+ * `plane_bytes[p]` bytes in plane p, and the blocks of a row lie one after the other in each plane. Beside its blocks a
+ * row has `row_bytes[p]` bytes in plane p; no plane has both. accel_format_row_bytes adds them up. Scalars and
  * interleaved formats have one plane. A row holds a whole number of blocks; anything else is refused.
  *
- * Planar formats (ACCEL_PLANAR): a block is one group. Plane 0 holds digits, 32 values at a time, without padding:
+ * Planar formats (ACCEL_PLANAR): a block is one group, or 32 values where one group is the whole row. Plane 0 holds
+ * digits, 32 values at a time, without padding:
  *  - 8 bits: one byte per value;
  *  - 4 bits: 16 bytes, byte j holds value j in its low and value j + 16 in its high half;
  *  - 2 bits: 8 bytes, byte j holds values j, j + 8, j + 16, j + 24, lowest bits first;
  *  - 3 bits: 12 bytes, first the low two bits of each value as in the 2-bit form, then 4 bytes in which bit i of the
  *    little-endian word is the third bit of value i.
  * Plane 1 holds one scale per group in binary16. Symmetric: value = d * (q - 2^(bits-1)). Asymmetric: plane 2 holds
- * one byte z per group and value = d * (q - z).
+ * one byte z per group and value = d * (q - z). NF4: value = d * accel_format_nf4[q]. Codebook: plane 2 holds 16 levels
+ * per row in binary16, rising, and value = d * level[q].
  */
 #ifndef ACCEL_QUANT_FORMAT_H
 #define ACCEL_QUANT_FORMAT_H
@@ -39,13 +42,14 @@ ACCEL_BEGIN_C
 struct accel_format {
     uint32_t type;                             /**< id, accel/types.h */
     uint32_t kind;                             /**< ACCEL_FORMAT_... */
-    uint32_t block_values;                     /**< values per block: 1 for scalars, the group for planar formats */
+    uint32_t block_values;                     /**< values per block: 1 for scalars, the group of planar formats */
     uint32_t planes;                           /**< 1 .. ACCEL_FORMAT_PLANES */
     uint32_t plane_bytes[ACCEL_FORMAT_PLANES]; /**< bytes of a block in each plane; 0 past `planes` */
+    uint32_t row_bytes[ACCEL_FORMAT_PLANES];   /**< bytes of a row in each plane beside those of its blocks */
     uint32_t digit_bits;                       /**< bits of a digit without scales; the width of a scalar */
-    uint32_t zero;                             /**< 0 */
-    double bits_per_value;                     /**< real bits per value, scales included (exact) */
-    char name[16];                             /**< as printed: "q4_0", "q4_g128", "q2_g64a" (asymmetric) */
+    uint32_t group;                            /**< values under one scale of a planar format; 0: the whole row */
+    double bits_per_value;                     /**< real bits per value, scales included, `row_bytes` not (exact) */
+    char name[16]; /**< as printed: "q4_0", "q4_g128", "q2_g64a" (asymmetric), "q3_row", "nf4_g64", "c4_g128" */
 };
 
 /**
@@ -59,6 +63,22 @@ int32_t accel_format_describe(uint32_t type, struct accel_format *out_format);
  * ACCEL_TYPE_NONE if none.
  */
 uint32_t accel_format_find(const char *name);
+
+/** The levels of ACCEL_SCHEME_NF4, rising from -1 to 1. */
+extern const float accel_format_nf4[16];
+
+/**
+ * Bits per weight of a row of `width` values, all scales, zero points and codebooks included. 0 for an unknown id, for
+ * a row that is no whole number of blocks and for a width of 0.
+ */
+double accel_format_bits(uint32_t type, size_t width);
+
+/**
+ * The type nearest to `type` that rows of `width` values can have: `type` itself where it divides them, a planar type
+ * with the largest smaller group that divides them, else ACCEL_F16. A group of the whole row is never narrowed: where
+ * 32 does not divide the row it comes to ACCEL_F16. So do interleaved types that do not fit, and unknown ids.
+ */
+uint32_t accel_format_narrow(uint32_t type, size_t width);
 
 /**
  * Bytes of a row of `values` values in one plane.
