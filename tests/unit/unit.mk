@@ -269,3 +269,7 @@ unit_tests += tests/unit/quantize_gptq
 tests_unit_quantize_gptq_SOURCES = %D%/quantize_gptq.c %D%/session_support.h
 tests_unit_quantize_gptq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_gptq_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/session_inputs
+tests_unit_session_inputs_SOURCES = %D%/session_inputs.c %D%/session_support.h
+tests_unit_session_inputs_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_inputs_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm

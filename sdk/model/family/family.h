@@ -20,6 +20,8 @@ struct step_options {
     uint32_t k_type;
     uint32_t v_type;
     uint32_t stages;  /* 1: every named stage of the reference is an output, and nothing is fused over it */
+    uint32_t inputs;  /* 1: what each weight is multiplied with is an output */
+    uint32_t zero;
     uint64_t batch;   /* most tokens of a step */
     uint64_t outputs; /* most rows of logits of a step, at most batch */
     uint64_t slots;   /* tokens that the caches hold */

@@ -186,6 +186,7 @@ struct maker {
     uint32_t frequency_sliding;
     uint32_t function;
     uint32_t pairing;
+    uint32_t shown; /* the value that show() has made an output last */
 };
 
 static struct accel_dim fixed(uint64_t extent)
@@ -248,12 +249,22 @@ static uint32_t norm(struct maker *m, enum part part, uint32_t layer, const char
     return node(m, ACCEL_OP_RMS_NORM, layer, name, inputs, 2, &attributes);
 }
 
+/* Makes a value an output; several matmuls may read it, and stages may have shown it. */
+static void show(struct maker *m, uint32_t x)
+{
+    if (x != m->shown)
+        accel_builder_output(m->builder, x, NULL, m->error);
+    m->shown = x;
+}
+
 static uint32_t matmul(struct maker *m, uint32_t layer, const char *name, uint32_t x, uint32_t w, uint32_t bias,
                        uint32_t residual)
 {
     struct accel_matmul attributes = {.size = sizeof attributes, .rounding = m->options->rounding};
     uint32_t inputs[] = {x, w, bias, residual};
 
+    if (m->options->inputs)
+        show(m, x);
     return node(m, ACCEL_OP_MATMUL, layer, name, inputs, 4, &attributes);
 }
 
@@ -395,7 +406,7 @@ static void head(struct maker *m, uint32_t hidden)
     hidden = node(m, ACCEL_OP_GATHER, UINT32_MAX, "chosen_rows", inputs, 2, NULL);
     hidden = norm(m, FINAL_NORM, UINT32_MAX, "final_norm", hidden);
     if (m->options->stages)
-        accel_builder_output(m->builder, hidden, NULL, m->error);
+        show(m, hidden);
     w = matrix(m, m->config->tied ? EMBEDDING : OUTPUT, 0);
     m->step->logits = matmul(m, UINT32_MAX, "logits", hidden, w, ACCEL_NO_VALUE, ACCEL_NO_VALUE);
     accel_builder_output(m->builder, m->step->logits, NULL, m->error);
@@ -488,7 +499,7 @@ static int32_t step(const struct model_family *family, const struct accel_model_
                     struct step_graph *out_step, struct accel_error *error)
 {
     struct accel_error own = {0};
-    struct maker m = {.file = file, .config = config, .options = options, .step = out_step};
+    struct maker m = {.file = file, .config = config, .options = options, .step = out_step, .shown = ACCEL_NO_VALUE};
     int32_t code;
 
     memset(out_step, 0, sizeof *out_step);

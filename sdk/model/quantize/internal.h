@@ -34,6 +34,9 @@ struct accel_quantize_job {
     struct accel_format format;     /* of converted tensors */
     char *config;                   /* text of config.json */
     uint64_t identity;              /* of the bytes that will be written */
+    /* Of a budget only (budget.h); both NULL without one. */
+    uint32_t *chosen;            /* [count] types; ACCEL_TYPE_NONE: by the rules */
+    struct quantize_menu *menus; /* [count] what each tensor may become */
 };
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
+#include "sdk/model/quantize/budget.h"
 #include "sdk/model/quantize/layout.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
@@ -345,6 +346,8 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     free(job->tensors);
     free(job->places);
     free(job->config);
+    quantize_menus_free(job->menus, job->count);
+    free(job->chosen);
     free(job);
 }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/quantize.h
 libaccel_model_core_la_SOURCES += \
+	%D%/budget.c %D%/budget.h \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_gguf.c %D%/layout_gptq.c \
 	%D%/plan.c \
-	%D%/run.c
+	%D%/run.c \
+	%D%/statistics.h

@@ -38,6 +38,14 @@ struct slot {
     uint32_t value;
     uint32_t copied; /* 1: `bytes` is a copy of its own */
     uint32_t is_output;
+    uint32_t asked; /* 1: an output that is moved when somebody asks for it, and not by every step */
+};
+
+/* A weight of the graph's matmuls, and the slot of what it is multiplied with. */
+struct weight_input {
+    uint32_t weight; /* value */
+    uint32_t slot;
+    uint32_t number;
     uint32_t zero;
 };
 
@@ -71,6 +79,9 @@ struct accel_session {
     struct slot *slots;
     uint32_t slot_count;
     uint32_t logits_slot;
+    struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
+    uint32_t input_count;
+    uint32_t zero;
     struct accel_set *many;              /* up to batch tokens */
     struct accel_set *one;               /* one token; NULL where batch is 1 */
     struct accel_work *work;             /* moves of copied slots around a run */
@@ -92,8 +103,8 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
  * and then as far as the factor reaches. */
 uint64_t session_longest_context(const struct accel_model *model);
 
-/* Settings of the plan as step options. */
-int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error);
+/* Settings of the plan as step options; `flags` as in accel_session_options. */
+int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error);
 
 /* Bytes of the whole pages of the mapped file that weights lie on, or 0 where nothing is used in place. The graph is
  * there. */
@@ -106,6 +117,8 @@ void session_ask_for_pages(const struct accel_session *session);
 /* Makes the graph's buffers and finds the places of its outputs. */
 int32_t session_slots_create(struct accel_session *session, struct accel_error *error);
 void session_slots_free(struct accel_session *session);
+/* Finds the slots of what weights are multiplied with. The slots are there. */
+int32_t session_inputs_create(struct accel_session *session, struct accel_error *error);
 /* Binds slots and state to the values of the graph, for steps of up to `tokens` tokens and `outputs` rows. */
 int32_t session_set_create(struct accel_session *session, uint64_t tokens, uint64_t outputs, struct accel_set **out_set,
                            struct accel_error *error);

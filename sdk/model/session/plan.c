@@ -105,7 +105,7 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
                              "what the model was made for", error);
 }
 
-int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t stages, struct accel_error *error)
+int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error)
 {
     struct step_options *options = &session->options;
     const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
@@ -126,7 +126,8 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         return code;
     options->batch = smaller(batch <= 0 ? 1 : (uint64_t)batch, options->slots);
     options->outputs = smaller(outputs == 0 ? 1 : outputs, options->batch);
-    options->stages = stages;
+    options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
+    options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
     options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
     file_source_init(&session->source, session->model->file, load != NULL && strcmp(load->value, "read") == 0);
     return ACCEL_OK;
@@ -178,7 +179,7 @@ static int32_t take_options(const struct accel_session_options *given, struct ac
     if (given != NULL)
         code = open_struct_take(given, ACCEL_END_OF(struct accel_session_options, outputs), sizeof *out_options,
                                 "accel_session_options", out_options, error);
-    if (code == ACCEL_OK && (out_options->flags & ~ACCEL_SESSION_STAGES) != 0)
+    if (code == ACCEL_OK && (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS)) != 0)
         code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_session_options.flags 0x%x has unknown bits",
                                out_options->flags);
     return code;
@@ -197,7 +198,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     session->context = context;
     session->model = model;
     session->plan = plan;
-    code = session_settings(session, outputs, flags & ACCEL_SESSION_STAGES, error);
+    code = session_settings(session, outputs, flags, error);
     if (code == ACCEL_OK)
         code = make_parts(session, error);
     if (code == ACCEL_OK)

@@ -84,6 +84,8 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
         code = make_queue(session, error);
     if (code == ACCEL_OK)
         code = session_slots_create(session, error);
+    if (code == ACCEL_OK && session->options.inputs)
+        code = session_inputs_create(session, error);
     if (code == ACCEL_OK)
         code = make_sets(session, error);
     return code;
@@ -96,6 +98,7 @@ void accel_session_free(struct accel_session *session)
     accel_set_free(session->one);
     accel_set_free(session->many);
     session_slots_free(session);
+    free(session->inputs);
     accel_queue_free(session->queue);
     accel_state_free(session->state);
     accel_weights_free(session->weights);

@@ -5,6 +5,7 @@ accelmodelinclude_HEADERS += \
 
 libaccel_model_core_la_SOURCES += \
 	%D%/generate.c \
+	%D%/inputs.c \
 	%D%/internal.h \
 	%D%/model.c \
 	%D%/pages.c \

@@ -39,7 +39,7 @@ static int32_t run_copied(struct accel_session *session, struct accel_set *set, 
             const struct slot *slot = &session->slots[i];
             struct accel_work *work = &session->work[count];
 
-            if (!slot->copied || slot->is_output != pass)
+            if (!slot->copied || slot->is_output != pass || slot->asked)
                 continue;
             *work = (struct accel_work){.size = sizeof *work, .bytes = slot->size};
             work->kind = pass == 0 ? ACCEL_STEP_UPDATE : ACCEL_STEP_READ;

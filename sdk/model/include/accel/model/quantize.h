@@ -13,7 +13,9 @@
 #ifndef ACCEL_MODEL_QUANTIZE_H
 #define ACCEL_MODEL_QUANTIZE_H
 
+#include <accel/context.h>
 #include <accel/model/file.h>
+#include <accel/model/session.h>
 
 ACCEL_BEGIN_C
 
@@ -52,6 +54,36 @@ struct accel_quantize_options {
                                            one that matches none is ACCEL_E_INVALID */
     accel_quantize_progress progress; /**< may be NULL */
     void *progress_data;              /**< handed to `progress`; stays the caller's, and outlives the job */
+
+    /* Calibration: tokens that the model, as it is in the file that is read, runs over. All of it stays the caller's
+     * and outlives the job. NULL: none. */
+    struct accel_context *context;   /**< discovered; its best device runs the model */
+    const struct accel_model *model; /**< opened from the same path as the file */
+    const int32_t *ids;
+    uint64_t id_count;
+    uint64_t chunk;         /**< tokens of a window, caches empty at its beginning; 0: 512, or the model's context */
+    uint64_t moments_bytes; /**< most memory for products of inputs at a time; 0: 1 GiB. What does not fit is had by
+                                 running the text again */
+
+    /* A budget: each matrix gets the candidate that makes the sum of losses over the file smallest. */
+    uint64_t budget; /**< bytes of the file, or of model.safetensors; 0: none */
+    const char *const
+        *candidates; /**< types, named as `type`; NULL: all that this kind of file can hold, 2 to 8 bits */
+    uint32_t candidate_count;
+    uint32_t zero;
+};
+
+/** What a tensor would lose in one type. Open. Strings live as long as the job. */
+struct accel_quantize_candidate {
+    uint32_t size;
+    uint32_t type;
+    const char *type_name;
+    uint64_t bytes;  /**< of the tensor in that type */
+    double error;    /**< relative, of what the matrix gives for its calibrated inputs; of the values, without these */
+    double loss;     /**< what it adds to the sum that is made small: the square of `error` times the weight of the
+                          tensor's place in the model */
+    uint32_t chosen; /**< 1: the tensor gets it */
+    uint32_t zero;
 };
 
 struct accel_quantize_job;
@@ -72,6 +104,10 @@ ACCEL_API const struct accel_quantize_row *accel_quantize_get(const struct accel
                                                               uint64_t index) ACCEL_NOEXCEPT;
 /** Bytes of the file that is written. */
 ACCEL_API uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
+
+/** Candidate `index` of tensor `tensor`, by rising bytes, where there is a budget; NULL past the last. */
+ACCEL_API const struct accel_quantize_candidate *
+accel_quantize_candidate_get(const struct accel_quantize_job *job, uint64_t tensor, uint32_t index) ACCEL_NOEXCEPT;
 
 /** Writes the file. `*out_resumed`, which may be NULL, gets the number of tensors that an earlier run had written.
  *  ACCEL_E_BUSY: another process writes it; ACCEL_E_INVALID: it is the file that is read, or what lies at its place or

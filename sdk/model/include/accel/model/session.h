@@ -58,6 +58,8 @@ ACCEL_API const struct accel_model_facts *accel_model_facts_of(const struct acce
 struct accel_session;
 
 #define ACCEL_SESSION_STAGES 1u /**< flag: every named stage of a step can be read; nothing is fused over one */
+#define ACCEL_SESSION_INPUTS 2u /**< flag: what each weight was multiplied with can be read; nothing is fused over it  \
+                                 */
 
 /** How to make a session. Open. */
 struct accel_session_options {
@@ -125,11 +127,30 @@ struct accel_stage {
     uint64_t width;
 };
 
-/** Stages of a session made with ACCEL_SESSION_STAGES, in the order of the graph, the logits last; 0 without. */
+/** Stages of a session made with ACCEL_SESSION_STAGES, in the order of the graph, the logits last; 0 without. With
+ *  ACCEL_SESSION_INPUTS too, inputs of weights stand among them. */
 ACCEL_API uint32_t accel_session_stage_count(const struct accel_session *session) ACCEL_NOEXCEPT;
 /** Stage `index` of the last step, valid until the next one. */
 ACCEL_API int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
                                       struct accel_stage *out_stage, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** What a weight was multiplied with in the last step. Open. */
+struct accel_session_input {
+    uint32_t size;
+    uint32_t number;     /**< weights that read the same values (q, k and v; gate and up) have the same, from 0 on */
+    const char *weight;  /**< key of the weight, the name of its tensor; as long as the session */
+    const float *values; /**< [rows, width] */
+    uint64_t rows;       /**< tokens of the step; of the output matrix, rows of logits */
+    uint64_t width;      /**< of a row of the weight */
+};
+
+/** Weights that a loaded session, made with ACCEL_SESSION_INPUTS, multiplies with, in the order of the graph; 0
+ * without. A tied output matrix is one of them; that it is the table of embeddings too makes no second one. */
+ACCEL_API uint32_t accel_session_input_count(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** What weight `index` was multiplied with in the last step, valid until the next one. Where the device's memory is not
+ *  the host's, this fetches it: what nobody asks for is not moved. */
+ACCEL_API int32_t accel_session_input(struct accel_session *session, uint32_t index,
+                                      struct accel_session_input *out_input, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Bytes of the pages that weights of the graph are mapped on and that are in the page cache now (0 where nothing is
  *  mapped); load has asked the system for all of them. Another process's pages of the same file count too. */
