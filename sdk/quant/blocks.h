@@ -29,6 +29,12 @@ quant_unpack_block *quant_unpacker(uint32_t type);
 /* The digit `index` of a planar row whose digits have `bits` bits. */
 uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index);
 
+/* The 6-bit scale `group` of the 12 bytes in which q3_k packs 16 of them. */
+int quant_q3_scale(const uint8_t *packed, int group);
+
+/* The 6-bit scale and minimum `group` of the 12 bytes in which q4_k and q5_k pack 8 of each. */
+void quant_scale_min(const uint8_t *packed, int group, int *out_scale, int *out_min);
+
 static inline uint16_t quant_read16(const uint8_t *bytes)
 {
     return (uint16_t)(bytes[0] | bytes[1] << 8);

@@ -16,8 +16,7 @@ void quant_decode_q2_k(const uint8_t *block, float *out)
     }
 }
 
-/* The 6-bit scale `group` of the 12 bytes in which q3_k packs 16 of them. */
-static int q3_scale(const uint8_t *packed, int group)
+int quant_q3_scale(const uint8_t *packed, int group)
 {
     int low = packed[group % 8] >> (group / 8 * 4) & 15;
     int high = packed[8 + group % 4] >> (group / 4 * 2) & 3;
@@ -31,7 +30,7 @@ void quant_decode_q3_k(const uint8_t *block, float *out)
     for (int group = 0; group < 16; group++) {
         int half = group / 8, shift = group % 8 / 2, side = group % 2;
         const uint8_t *digits = block + 32 + 32 * half + 16 * side, *third = block + 16 * side;
-        float dl = d * (float)(q3_scale(block + 96, group) - 32);
+        float dl = d * (float)(quant_q3_scale(block + 96, group) - 32);
         for (int j = 0; j < 16; j++) {
             int low = digits[j] >> (2 * shift) & 3;
             int minus = third[j] >> (4 * half + shift) & 1 ? 0 : 4;
@@ -40,8 +39,7 @@ void quant_decode_q3_k(const uint8_t *block, float *out)
     }
 }
 
-/* The 6-bit scale and minimum `group` of the 12 bytes in which q4_k and q5_k pack 8 of each. */
-static void scale_min(const uint8_t *packed, int group, int *out_scale, int *out_min)
+void quant_scale_min(const uint8_t *packed, int group, int *out_scale, int *out_min)
 {
     if (group < 4) {
         *out_scale = packed[group] & 63;
@@ -58,7 +56,7 @@ static void decode_45(const uint8_t *block, const uint8_t *fifth, const uint8_t 
     float d = quant_read_half(block), dmin = quant_read_half(block + 2);
     for (int group = 0; group < 8; group++) {
         int scale, minimum;
-        scale_min(block + 4, group, &scale, &minimum);
+        quant_scale_min(block + 4, group, &scale, &minimum);
         float dl = d * (float)scale, ml = dmin * (float)minimum;
         const uint8_t *run = digits + 32 * (group / 2);
         for (int j = 0; j < 32; j++) {

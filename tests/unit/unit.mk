@@ -19,6 +19,9 @@ tests_unit_quant_format_SOURCES = %D%/quant_format.c
 tests_unit_quant_format_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 tests_unit_quant_blocks_SOURCES = %D%/quant_blocks.c
 tests_unit_quant_blocks_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
+unit_tests += tests/unit/quant_levels
+tests_unit_quant_levels_SOURCES = %D%/quant_levels.c
+tests_unit_quant_levels_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-types/Q4_0.safetensors \
 	tests/fixtures/gguf-types/Q4_1.safetensors tests/fixtures/gguf-types/MXFP4.safetensors \
 	tests/fixtures/gguf-types/IQ1_M.safetensors tests/fixtures/gguf-types/IQ1_S.safetensors \

@@ -116,6 +116,36 @@ int32_t accel_format_encode(uint32_t type, const float *values, size_t count, vo
  */
 int32_t accel_format_fit(uint32_t type, const float *values, const float *weight, size_t count, void *const *planes);
 
+/** Most levels of a table (accel_format_run). */
+#define ACCEL_FORMAT_LEVELS 16u
+
+/** Neighbouring values of an encoded row that may take the same levels (closed struct; the caller owns it). */
+struct accel_format_run {
+    uint32_t count;                   /**< values from the one that was asked for to the last under this scale */
+    uint32_t levels;                  /**< 0: digit q means scale * q + offset; else scale * level[q] */
+    float scale;                      /**< may be zero or negative */
+    float offset;                     /**< -0.0 where the format has none, which changes no sum */
+    int32_t lowest;                   /**< digits go from here */
+    int32_t highest;                  /**< to here */
+    float level[ACCEL_FORMAT_LEVELS]; /**< in any order; the first `levels` are set */
+};
+
+/**
+ * What value `index` of an encoded row of `values` values, and those after it under the same scale, may become without
+ * touching a scale: for whoever chooses digits by other means than rounding. Each operation of the formula rounded to
+ * binary32 is the float that accel_format_decode gives. For all types that can be encoded but scalars.
+ * Errors: as accel_format_row_bytes; ACCEL_E_INVALID for an index past the row; ACCEL_E_UNSUPPORTED for other types.
+ */
+int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t values, size_t index,
+                            struct accel_format_run *out_run);
+
+/**
+ * Stores digits [count] as values `index` .. `index` + `count` of an encoded row; scales stay. Each digit has to lie in
+ * the range that accel_format_levels says for its value. Errors: as accel_format_levels.
+ */
+int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size_t index, size_t count,
+                         const int32_t *digits);
+
 ACCEL_END_C
 
 #endif
