@@ -12,7 +12,7 @@ try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
 try 0 "$accelctl" eval $exact --text "$work/text" --against "$f32" "$q8" "$work/q4.gguf" --html "$work/page.html"
 has "<s>"
 has "KL mean"
-has "q4.gguf: 47 of 47 tensors compared; the largest relative errors:"
+has "47 of 47 tensors compared; the largest relative errors:"
 [ "$(grep -c '<svg viewBox' "$work/page.html")" = 4 ] || fail "a page with four charts"
 grep -qF '</html>' "$work/page.html" || fail "a page has no end"
 if grep -qE 'nan|inf,|src=|href=|<script' "$work/page.html"; then fail "a page wants other files, or has no numbers"; fi
@@ -44,6 +44,44 @@ one_error "none"
 try 1 "$accelctl" eval --against "$f32" --html "$work/no/page.html" "$q8"
 one_error "page.html"
 
+# Versions that it makes itself, in a folder that goes however it ends.
+mkdir "$work/tmp"
+TMPDIR=$work/tmp
+export TMPDIR
+gone()
+{
+    tries=0
+    while [ "$(ls -A "$work/tmp")" != "" ] && [ $tries -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    [ "$(ls -A "$work/tmp")" = "" ] || fail "left in TMPDIR after $1: $(ls -A "$work/tmp")"
+}
+try 0 "$accelctl" eval "$f32" --bits 4,8 --type block --type q6_k --text "$work/text"
+has "reference  $f32"
+has "q4_0"
+has "Q8_0  "
+[ "$(ls -A "$work/tmp")" = "" ] || fail "left in TMPDIR: $(ls -A "$work/tmp")"
+try 0 "$accelctl" eval "$models/hf" --bits 2,3,4,8 --group 32 --scheme asymmetric --json --worst 0
+is "$(value models.0.name) $(value models.3.types.1.type)" "q2_g32a q8_g32a" "versions of a folder"
+is "$(value models.0.made) $(value models.0.path)" "true null" "a version has no path"
+is "$(value models.2.types.1.tensors)" 20 "tensors of a type"
+try 0 "$accelctl" eval --against "$f32" --type q4_0 "$q8" --json --worst 0
+is "$(value models.0.made) $(value models.1.name)" "false q4_0" "versions beside a file"
+try 2 "$accelctl" eval "$f32" --bits 7
+one_error "has 7 bits"
+try 2 "$accelctl" eval "$f32" --bits 4,x
+one_error "--bits wants"
+try 2 "$accelctl" eval "$f32" --type k
+one_error "wants --bits"
+try 2 "$accelctl" eval "$f32" --bits 4 --group 33
+one_error "--group wants"
+try 3 "$accelctl" eval "$f32" --type q9_z --text "$work/text"
+one_error "q9_z"
+gone "errors"
+TMPDIR=$work/none try 1 "$accelctl" eval "$f32" --type q4_0
+one_error "$work/none"
+
 # An interrupt ends it with its own status, and leaves no page.
 i=0
 while [ $i -lt 400 ]; do
@@ -57,4 +95,14 @@ kill -TERM $process
 wait $process
 is $? 130 "status of an interrupt"
 [ ! -e "$work/late.html" ] || fail "an interrupted evaluation wrote a page"
+
+for signal in TERM KILL; do
+    "$accelctl" eval --text "$work/long" "$f32" --type q4_0 >"$work/out" 2>"$work/err" &
+    process=$!
+    sleep 1
+    [ "$(ls -A "$work/tmp")" != "" ] || fail "no versions"
+    kill -$signal $process
+    wait $process
+    gone "SIG$signal"
+done
 finish

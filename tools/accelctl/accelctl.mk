@@ -47,8 +47,13 @@ accelctl_sources = \
 	%D%/prompt.h \
 	%D%/progress.c \
 	%D%/progress.h \
+	%D%/quantize.h \
+	%D%/quantize_print.c \
+	%D%/quantize_type.c \
 	%D%/recommended.c \
 	%D%/recommended.h \
+	%D%/scratch.c \
+	%D%/scratch.h \
 	%D%/say.c \
 	%D%/say.h \
 	%D%/setting_words.c \
@@ -73,6 +78,8 @@ accelctl_sources = \
 	%D%/verb_snapshot.c \
 	%D%/verb_trace.c \
 	%D%/verb_version.c \
+	%D%/versions.c \
+	%D%/versions.h \
 	%D%/words.c \
 	%D%/words.h \
 	%D%/working.c \

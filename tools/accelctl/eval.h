@@ -16,6 +16,7 @@ struct eval_row {
     struct accel_eval_tensors *tensors;     /* errors where there is a reference, else sums alone */
     const struct accel_eval_result *result; /* NULL without a text */
     uint32_t index;                         /* of the evaluation */
+    uint32_t made;                          /* 1: a version of the reference that goes with the command */
 };
 
 struct eval_report {
@@ -29,6 +30,19 @@ struct eval_report {
     const char *bos;           /* token before each window, or NULL */
     uint64_t worst;            /* tensors to list */
 };
+
+/* What tensors of one type come to. */
+struct eval_kind {
+    const char *type;
+    uint64_t tensors;
+    uint64_t elements;
+    uint64_t bytes;
+};
+
+enum { KINDS_MOST = 24 };
+
+/* The types that a file really has, the one with the most bytes first; of tensors that the reference has too. */
+uint32_t eval_kinds(const struct eval_row *row, struct eval_kind kinds[KINDS_MOST]);
 
 void eval_print(const struct eval_report *report);
 json_t *eval_json(const struct eval_report *report);

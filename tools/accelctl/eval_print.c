@@ -22,7 +22,51 @@ void eval_method(const struct eval_report *report, char text[400])
              report->bos == NULL ? "" : report->bos, report->bos == NULL ? "" : " before each", report->device);
 }
 
+static void count_kind(struct eval_kind kinds[KINDS_MOST], uint32_t *count, const struct accel_eval_tensor *tensor)
+{
+    uint32_t i = 0;
+
+    while (i < *count && strcmp(kinds[i].type, tensor->type) != 0)
+        i++;
+    if (i == KINDS_MOST)
+        return;
+    if (i == *count)
+        kinds[(*count)++] = (struct eval_kind){.type = tensor->type};
+    kinds[i].tensors++;
+    kinds[i].elements += tensor->elements;
+    kinds[i].bytes += tensor->bytes;
+}
+
+uint32_t eval_kinds(const struct eval_row *row, struct eval_kind kinds[KINDS_MOST])
+{
+    const struct accel_eval_tensor *tensor;
+    uint32_t count = 0;
+
+    for (uint64_t i = 0; (tensor = accel_eval_tensors_get(row->tensors, i)) != NULL; i++)
+        count_kind(kinds, &count, tensor);
+    for (uint32_t i = 1; i < count; i++)
+        for (uint32_t j = i; j > 0 && kinds[j].bytes > kinds[j - 1].bytes; j--) {
+            struct eval_kind moved = kinds[j];
+
+            kinds[j] = kinds[j - 1];
+            kinds[j - 1] = moved;
+        }
+    return count;
+}
+
 /* ---- text ---- */
+
+static void print_kinds(const struct eval_row *row)
+{
+    struct eval_kind kinds[KINDS_MOST];
+    uint32_t count = eval_kinds(row, kinds);
+    char bytes[32];
+
+    for (uint32_t i = 0; i < count; i++)
+        printf("  %-8s %4llu tensors  %10s  %.3f bits per weight\n", kinds[i].type,
+               (unsigned long long)kinds[i].tensors, bytes_text(kinds[i].bytes, bytes),
+               kinds[i].elements == 0 ? 0 : 8.0 * (double)kinds[i].bytes / (double)kinds[i].elements);
+}
 
 static uint32_t name_width(const struct eval_report *report)
 {
@@ -74,8 +118,9 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
     char name[256];
 
-    printf("\n%s: %llu of %llu tensors compared", row->name, (unsigned long long)sums->compared,
-           (unsigned long long)sums->tensors);
+    printf("\n%s\n", clean_text(row->name, name, sizeof name));
+    print_kinds(row);
+    printf("  %llu of %llu tensors compared", (unsigned long long)sums->compared, (unsigned long long)sums->tensors);
     if (sums->missing + sums->extra > 0)
         printf("; %llu stand in the reference alone, %llu in this file alone", (unsigned long long)sums->missing,
                (unsigned long long)sums->extra);
@@ -85,14 +130,14 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
 
         if (tensor == NULL || !tensor->compared || tensor->relative_error == 0)
             break;
-        printf("  %-34s %6s to %-8s %9.5f, at most %.3g\n", clean_text(tensor->name, name, sizeof name),
+        printf("    %-34s %6s to %-8s %9.5f, at most %.3g\n", clean_text(tensor->name, name, sizeof name),
                tensor->reference, tensor->type, tensor->relative_error, tensor->largest);
     }
     for (uint64_t i = sums->compared; i < accel_eval_tensors_count(row->tensors); i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
         clean_text(tensor->name, name, sizeof name);
-        printf("  %-34s not compared: %s\n", name, tensor->reason);
+        printf("    %-34s not compared: %s\n", name, tensor->reason);
     }
 }
 
@@ -158,17 +203,32 @@ static json_t *tensors_json(const struct eval_row *row)
     return list;
 }
 
+static json_t *kinds_json(const struct eval_row *row)
+{
+    struct eval_kind kinds[KINDS_MOST];
+    uint32_t count = eval_kinds(row, kinds);
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "type", kinds[i].type, "tensors",
+                                              (json_int_t)kinds[i].tensors, "weights", (json_int_t)kinds[i].elements,
+                                              "bytes", (json_int_t)kinds[i].bytes));
+    return list;
+}
+
 static json_t *row_json(const struct eval_report *report, const struct eval_row *row)
 {
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
-    json_t *model = json_pack("{s:s, s:I, s:I, s:I, s:f}", "path", row->path, "file_bytes",
-                              (json_int_t)sums->file_bytes, "tensor_bytes", (json_int_t)sums->bytes, "weights",
-                              (json_int_t)sums->elements, "bits_per_weight", sums->bits_per_weight);
+    json_t *model = json_pack(
+        "{s:o, s:o, s:b, s:I, s:I, s:I, s:f}", "path", row->made ? json_null() : json_text(row->path), "name",
+        json_text(row->name), "made", row->made != 0, "file_bytes", (json_int_t)sums->file_bytes, "tensor_bytes",
+        (json_int_t)sums->bytes, "weights", (json_int_t)sums->elements, "bits_per_weight", sums->bits_per_weight);
 
     if (row->result != NULL)
         json_object_set_new(model, "text", text_json(report, row));
     if (report->reference.path == NULL || row == &report->reference)
         return model;
+    json_object_set_new(model, "types", kinds_json(row));
     json_object_set_new(model, "compared", json_integer((json_int_t)sums->compared));
     json_object_set_new(model, "missing", json_integer((json_int_t)sums->missing));
     json_object_set_new(model, "extra", json_integer((json_int_t)sums->extra));

@@ -6,6 +6,7 @@
 #include "tools/accelctl/page.h"
 #include "tools/accelctl/prompt.h"
 #include "tools/accelctl/target.h"
+#include "tools/accelctl/versions.h"
 #include "tools/accelctl/working.h"
 
 #include <accel/model/tokenizer.h>
@@ -25,6 +26,7 @@ struct eval_options {
     uint64_t stride;
     uint64_t tokens;
     uint64_t worst;
+    struct version_options versions;
 };
 
 static const struct option_row options[] = {
@@ -32,6 +34,18 @@ static const struct option_row options[] = {
      "text to read, or the standard input with -; without it tensors alone are compared", 0, 0},
     {"against", 'a', OPTION_TEXT, offsetof(struct eval_options, against), "FILE",
      "the reference: the same model before it was made smaller", 0, 0},
+    {"bits", 'b', OPTION_TEXT, offsetof(struct eval_options, versions.bits), "LIST",
+     "make quantized versions of the reference, as 2,3,4,8 says, in a temporary folder, and compare them too", 0, 0},
+    {"type", 't', OPTION_LIST, offsetof(struct eval_options, versions.types), "TYPE",
+     "type of a version, as q4_k or nf4_g64, or a family of types for --bits: planar (as without the option), k or "
+     "block; may be repeated",
+     0, 0},
+    {"group", 'g', OPTION_TEXT, offsetof(struct eval_options, versions.group), "COUNT",
+     "values under one scale in planar versions: 32, 64, 128, 256, 512 or row", 0, 0},
+    {"scheme", 0, OPTION_TEXT, offsetof(struct eval_options, versions.scheme), "SCHEME",
+     "of planar versions: symmetric or asymmetric", 0, 0},
+    {"threads", 0, OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
+     "threads that make versions; without it one for each processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
      "tokens of a window, whose caches are empty at its beginning; without: 512, or the smallest context", 2, 1e9},
     {"stride", 0, OPTION_NUMBER, offsetof(struct eval_options, stride), "N",
@@ -48,8 +62,10 @@ static const struct option_row options[] = {
 
 /* All models, the reference last where there is one. */
 struct evaluation {
+    const char *reference; /* NULL: there is none */
     const struct eval_options *chosen;
     struct eval_report report;
+    struct versions versions;
     struct eval_row *rows[EVAL_MOST + 1];
     uint32_t count;
     struct accel_model *models[EVAL_MOST + 1];            /* NULL: of no family that runs */
@@ -66,6 +82,11 @@ struct evaluation {
     struct accel_error error;
 };
 
+static uint32_t asks_for_versions(const struct eval_options *chosen)
+{
+    return chosen->versions.bits != NULL || chosen->versions.types.count > 0;
+}
+
 static int fail(struct evaluation *evaluation)
 {
     working_end(&evaluation->working);
@@ -77,24 +98,57 @@ static int fail(struct evaluation *evaluation)
 
 /* ---- files ---- */
 
+static void add_row(struct evaluation *evaluation, struct eval_row *row, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    row->path = path;
+    row->made = name != NULL;
+    row->name = name != NULL ? name : slash == NULL || slash[1] == '\0' ? path : slash + 1;
+    row->index = evaluation->count;
+    evaluation->rows[evaluation->count++] = row;
+}
+
+/* Files of the command line, then versions that are made, then the reference. */
 static void name_rows(struct evaluation *evaluation, int count, char **arguments)
 {
     struct eval_report *report = &evaluation->report;
+    struct versions *versions = &evaluation->versions;
 
-    report->count = (uint32_t)count;
-    for (uint32_t i = 0; i < report->count; i++) {
-        report->rows[i].path = arguments[i];
-        evaluation->rows[evaluation->count++] = &report->rows[i];
-    }
-    report->reference.path = evaluation->chosen->against;
-    if (report->reference.path != NULL)
-        evaluation->rows[evaluation->count++] = &report->reference;
-    for (uint32_t i = 0; i < evaluation->count; i++) {
-        const char *slash = strrchr(evaluation->rows[i]->path, '/');
+    for (int i = 0; i < count; i++)
+        add_row(evaluation, &report->rows[report->count++], arguments[i], NULL);
+    for (uint32_t i = 0; i < versions->count; i++)
+        add_row(evaluation, &report->rows[report->count++], versions->items[i].path, versions->items[i].name);
+    if (evaluation->reference != NULL)
+        add_row(evaluation, &report->reference, evaluation->reference, NULL);
+}
 
-        evaluation->rows[i]->index = i;
-        evaluation->rows[i]->name = slash == NULL || slash[1] == '\0' ? evaluation->rows[i]->path : slash + 1;
+/* What versions are made of is the reference: --against, or else the first file. */
+static int begin_versions(struct evaluation *evaluation, int *count, char ***arguments)
+{
+    const struct eval_options *chosen = evaluation->chosen;
+    int code;
+
+    evaluation->reference = chosen->against;
+    if (!asks_for_versions(chosen))
+        return -1;
+    if (evaluation->reference == NULL) {
+        evaluation->reference = (*arguments)[0];
+        (*arguments)++;
+        (*count)--;
     }
+    code = versions_begin(chosen->common.json, &chosen->versions, evaluation->reference, &evaluation->versions);
+    if (code < 0 && (uint32_t)*count + evaluation->versions.count > EVAL_MOST)
+        return say(chosen->common.json, EXIT_USAGE, "usage", "eval: more than 16 models and versions", NULL);
+    return code;
+}
+
+static int make_versions(struct evaluation *evaluation)
+{
+    if (versions_make(&evaluation->versions, &evaluation->chosen->versions, &evaluation->working, &evaluation->error) !=
+        ACCEL_OK)
+        return fail(evaluation);
+    return -1;
 }
 
 /* A model knows more of its file than the file alone: packed checkpoints show the matrices that they hold. */
@@ -119,7 +173,7 @@ static int refuse_strangers(struct evaluation *evaluation)
     for (uint32_t i = 0; evaluation->chosen->text == NULL && i < evaluation->report.count; i++)
         if (accel_eval_tensors_count(evaluation->rows[i]->tensors) == 0) {
             accel_error_set(&evaluation->error, ACCEL_E_INVALID, "%s has no tensor that is called as one of %s",
-                            evaluation->rows[i]->path, evaluation->chosen->against);
+                            evaluation->rows[i]->path, evaluation->reference);
             accel_error_remedy(&evaluation->error,
                                "compare files of one format; with --text, files of any are compared by what they say");
             return fail(evaluation);
@@ -130,7 +184,7 @@ static int refuse_strangers(struct evaluation *evaluation)
 static int compare_tensors(struct evaluation *evaluation)
 {
     const struct accel_model_file *reference =
-        evaluation->chosen->against == NULL ? NULL : evaluation->files[evaluation->count - 1];
+        evaluation->reference == NULL ? NULL : evaluation->files[evaluation->count - 1];
 
     working_on(&evaluation->working, "comparing tensors");
     for (uint32_t i = 0; i < evaluation->count; i++)
@@ -257,7 +311,7 @@ static int read_models(struct evaluation *evaluation)
                                      .bos = find_bos(evaluation),
                                      .progress = working_tell,
                                      .progress_data = &evaluation->working};
-    struct accel_session *reference = chosen->against == NULL ? NULL : evaluation->sessions[report->count];
+    struct accel_session *reference = evaluation->reference == NULL ? NULL : evaluation->sessions[report->count];
 
     working_on(&evaluation->working, "reading the text");
     if (accel_eval_text(reference, evaluation->sessions, report->count, evaluation->ids.ids, report->tokens, &how,
@@ -312,13 +366,14 @@ static void close_all(struct evaluation *evaluation)
         accel_model_close(evaluation->models[i]);
         accel_model_file_close(evaluation->opened_files[i]);
     }
+    versions_end(&evaluation->versions);
 }
 
 static int check_usage(const struct eval_options *chosen)
 {
-    if (chosen->text == NULL && chosen->against == NULL)
+    if (chosen->text == NULL && chosen->against == NULL && !asks_for_versions(chosen))
         return say(chosen->common.json, EXIT_USAGE, "usage",
-                   "eval: wants a --text, a reference to be --against, or both",
+                   "eval: wants a --text, a reference to be --against, --bits, or several of them",
                    "accelctl eval --help tells what each is for");
     if (chosen->text == NULL && (chosen->chunk != 0 || chosen->stride != 0 || chosen->tokens != 0))
         return say(chosen->common.json, EXIT_USAGE, "usage", "eval: --chunk, --stride and --tokens are of a --text",
@@ -336,13 +391,19 @@ static int run(int count, char **arguments, const struct verb *verb)
         code = check_usage(&chosen);
     if (code < 0)
         code = target_check(chosen.common.json, chosen.html, TARGET_HTML);
-    if (code >= 0)
+    if (code < 0)
+        code = begin_versions(&evaluation, &count, &arguments);
+    if (code >= 0) {
+        versions_end(&evaluation.versions);
         return code;
+    }
     evaluation.report.text = chosen.text;
     evaluation.report.worst = chosen.worst;
     name_rows(&evaluation, count, arguments);
     working_begin(&evaluation.working, evaluation.sessions, evaluation.count);
-    code = open_files(&evaluation);
+    code = make_versions(&evaluation);
+    if (code < 0)
+        code = open_files(&evaluation);
     if (code < 0 && chosen.text != NULL)
         code = read_with_all(&evaluation);
     if (code < 0)

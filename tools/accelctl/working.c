@@ -22,6 +22,14 @@ static void interrupt(int number)
             accel_session_cancel(running[i]);
 }
 
+double seconds_since(const struct timespec *begun)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
+}
+
 void working_begin(struct working *working, struct accel_session *const *sessions, uint32_t count)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
@@ -52,11 +60,8 @@ void working_on(struct working *working, const char *what)
 int32_t working_tell(void *data, uint64_t done, uint64_t all)
 {
     struct working *working = data;
-    struct timespec time;
-    double now, part = all == 0 ? 1 : (double)done / (double)all;
+    double now = seconds_since(&working->begun), part = all == 0 ? 1 : (double)done / (double)all;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    now = (double)(time.tv_sec - working->begun.tv_sec) + 1e-9 * (double)(time.tv_nsec - working->begun.tv_nsec);
     if (working->on && now > 0.5 && now - working->told >= 0.1) {
         working->told = now;
         working->shown = 1;

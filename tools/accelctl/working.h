@@ -8,7 +8,7 @@
 
 /* One piece of work after the other; begun by working_begin. */
 struct working {
-    const char *what; /* "comparing tensors" */
+    const char *what; /* "comparing tensors"; lives as long as the work */
     struct timespec begun;
     double told; /* seconds */
     uint32_t on; /* 1: the error output is a terminal */
@@ -23,5 +23,8 @@ void working_on(struct working *working, const char *what);
 int32_t working_tell(void *data, uint64_t done, uint64_t all);
 /* Wipes the line, and gives interrupts back. */
 void working_end(struct working *working);
+
+/* Seconds that have gone since a time of CLOCK_MONOTONIC. */
+double seconds_since(const struct timespec *begun);
 
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What accelctl quantize was asked for, and what it made, as text and JSON. */
+#ifndef ACCELCTL_QUANTIZE_H
+#define ACCELCTL_QUANTIZE_H
+
+#include "tools/accelctl/verb.h"
+
+#include <accel/model/quantize.h>
+
+struct quantize_options {
+    const char *type;
+    const char *group;
+    const char *scheme;
+    struct text_list keep;
+    uint64_t threads;
+    uint32_t dry;
+    uint32_t tensors;
+    uint32_t json;
+    uint32_t nearest;
+};
+
+/* What a run came to, beside its job. */
+struct outcome {
+    const char *path;
+    uint64_t resumed;
+    double seconds;
+    uint32_t replaced; /* there was, or would be, a file of that name before */
+};
+
+void quantize_print(const struct accel_quantize_job *job, const struct quantize_options *chosen,
+                    const struct outcome *outcome);
+/* Prints the document; answers an exit code. */
+int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome);
+
+/* ---- what accelctl eval --bits makes, too ---- */
+
+enum { TYPE_NAME = 32, THREADS_MAX = 1024 };
+
+/* The whole name of a type: "q4" with a group of "128" or "row" and "asymmetric" is "q4_g128a"; a name that says its
+ * group has none beside it. Answers -1 to go on, or an exit code after the error has been said for `verb`. */
+int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme,
+              char out_name[TYPE_NAME]);
+
+/* 1 where a group may stand beside the name: "q4". */
+uint32_t type_has_groups(const char *type);
+
+/* One thread for each processor, as many as the library takes. */
+uint32_t default_threads(void);
+
+/* Says an error of planning or writing; answers an exit code. */
+int quantize_refuse(uint32_t json, struct accel_error *error);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of types, put together from the words of several options. */
+#include "config.h"
+
+#include "tools/accelctl/quantize.h"
+#include "tools/accelctl/say.h"
+#include "tools/accelctl/words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Digits in planes of their own, for which a group is chosen; `group` is the usual one. */
+static const struct {
+    const char *name;
+    const char *group;
+    uint32_t schemes; /* 1: symmetric or asymmetric */
+} planar[] = {
+    {"q2", "64", 1}, {"q3", "128", 1}, {"q4", "128", 1}, {"q8", "128", 1}, {"nf4", "64", 0}, {"c4", "row", 0},
+};
+
+static int usage(uint32_t json, const char *verb, const char *text, const char *remedy)
+{
+    char whole[300];
+
+    snprintf(whole, sizeof whole, "%s: %.250s", verb, text);
+    return say(json, EXIT_USAGE, "usage", whole, remedy);
+}
+
+static int find(const char *type)
+{
+    for (size_t i = 0; i < sizeof planar / sizeof *planar; i++)
+        if (is_one_of(planar[i].name, type))
+            return (int)i;
+    return -1;
+}
+
+uint32_t type_has_groups(const char *type)
+{
+    return find(type) >= 0;
+}
+
+static int refuse_word(uint32_t json, const char *verb, const char *option, const char *words, const char *word)
+{
+    char text[200];
+
+    snprintf(text, sizeof text, "--%s wants one of %s, not '%.40s'", option, words, word);
+    return usage(json, verb, text, NULL);
+}
+
+int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme,
+              char out_name[TYPE_NAME])
+{
+    static const char groups[] = "32 64 128 256 512 row", schemes[] = "symmetric asymmetric";
+    int at = find(type);
+    char text[200];
+
+    if (group != NULL && !is_one_of(groups, group))
+        return refuse_word(json, verb, "group", groups, group);
+    if (scheme != NULL && !is_one_of(schemes, scheme))
+        return refuse_word(json, verb, "scheme", schemes, scheme);
+    if (at < 0 && (group != NULL || scheme != NULL)) {
+        snprintf(text, sizeof text, "the name '%.40s' says how its values are grouped: --%s does not fit beside it",
+                 type, group != NULL ? "group" : "scheme");
+        return usage(json, verb, text, "--group and --scheme are for --type q2, q3, q4 or q8, --group for nf4 and c4");
+    }
+    if (at >= 0 && !planar[at].schemes && scheme != NULL) {
+        snprintf(text, sizeof text, "%s has levels of its own: --scheme does not fit beside it", planar[at].name);
+        return usage(json, verb, text, NULL);
+    }
+    if (at < 0) {
+        snprintf(out_name, TYPE_NAME, "%s", type);
+        return -1;
+    }
+    group = group == NULL ? planar[at].group : group;
+    snprintf(out_name, TYPE_NAME, "%s_%s%s%s", planar[at].name, isdigit((unsigned char)group[0]) ? "g" : "",
+             isdigit((unsigned char)group[0]) ? group : "row",
+             scheme != NULL && tolower((unsigned char)scheme[0]) == 'a' ? "a" : "");
+    return -1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantized versions of a model that accelctl eval makes to compare them, in a folder that goes with the command. */
+#ifndef ACCELCTL_VERSIONS_H
+#define ACCELCTL_VERSIONS_H
+
+#include "tools/accelctl/quantize.h"
+#include "tools/accelctl/scratch.h"
+#include "tools/accelctl/working.h"
+
+enum { VERSIONS_MOST = 16, VERSION_NAME = 80 };
+
+struct version_options {
+    const char *bits;
+    struct text_list types;
+    const char *group;
+    const char *scheme;
+    uint64_t threads;
+};
+
+/* One version. */
+struct version {
+    char name[VERSION_NAME]; /* for people: "q4_g128a" */
+    char type[TYPE_NAME];
+    char path[SCRATCH_PATH + VERSION_NAME];
+    double seconds; /* that it took */
+};
+
+struct versions {
+    const char *path; /* of the model that they are made of */
+    struct version items[VERSIONS_MOST];
+    uint32_t count;
+    struct scratch scratch;
+};
+
+/* Which versions the options ask for, none without --bits and --type; makes the folder where there are some. Answers -1
+ * to go on, or an exit code after the error has been said. */
+int versions_begin(uint32_t json, const struct version_options *options, const char *path, struct versions *versions);
+/* Writes them all. */
+int32_t versions_make(struct versions *versions, const struct version_options *options, struct working *working,
+                      struct accel_error *error);
+/* Removes them. */
+void versions_end(struct versions *versions);
+
+#endif
