@@ -276,3 +276,7 @@ unit_tests += tests/unit/session_inputs
 tests_unit_session_inputs_SOURCES = %D%/session_inputs.c %D%/session_support.h
 tests_unit_session_inputs_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_inputs_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/quantize_statistics
+tests_unit_quantize_statistics_SOURCES = %D%/quantize_statistics.c %D%/session_support.h
+tests_unit_quantize_statistics_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_quantize_statistics_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm

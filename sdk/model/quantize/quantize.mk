@@ -4,6 +4,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/budget.c %D%/budget.h \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_gguf.c %D%/layout_gptq.c \
+	%D%/moments.c %D%/moments.h \
 	%D%/plan.c \
 	%D%/run.c \
-	%D%/statistics.h
+	%D%/statistics.c %D%/statistics.h

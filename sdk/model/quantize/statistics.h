@@ -59,7 +59,8 @@ const float *quantize_statistics_power(const struct quantize_statistics *statist
                                        uint64_t *out_width);
 
 /* E[x x^T] of the input of a tensor, [width, width], symmetric, until a call for a tensor of an input that is not held:
- * that drops all and runs the text again for as many inputs, from that one on, as moments_bytes allows. Ask in the
+ * that drops all and runs the text again for as many inputs, from that one on, as moments_bytes allows (all where it
+ * allows all). Ask in the
  * order of the inputs. ACCEL_E_NOT_FOUND: the tensor has no input; else as quantize_statistics_create. */
 int32_t quantize_statistics_moments(struct quantize_statistics *statistics, const char *tensor,
                                     const float **out_moments, uint32_t *out_input, struct accel_error *error);
