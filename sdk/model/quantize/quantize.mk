@@ -2,6 +2,7 @@
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/quantize.h
 libaccel_model_core_la_SOURCES += \
 	%D%/budget.c %D%/budget.h \
+	%D%/dense.c %D%/dense.h %D%/dense_factor.c \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_gguf.c %D%/layout_gptq.c \
 	%D%/moments.c %D%/moments.h \
