@@ -67,7 +67,9 @@ static void block_put(const struct accel_format *format, uint8_t *digits, uint8_
     } else if (format->kind == ACCEL_FORMAT_INTERLEAVED) {
         size_t count, at = scales_at(format->type, &count);
         digits_put(digits, format->plane_bytes[0]);
-        for (size_t i = 0; i < count; i++)
+        if (format->type == ACCEL_MXFP4) /* an exponent: zero is the smallest subnormal scale */
+            digits[0] = random_below(20) == 0 ? 0 : (uint8_t)(112 + random_below(8));
+        for (size_t i = 0; i < count && format->type != ACCEL_MXFP4; i++)
             scale_put(digits + at + 2 * i);
     } else {
         float value = random_float() * 0.05f;

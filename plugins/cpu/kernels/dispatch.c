@@ -20,7 +20,7 @@ static const uint32_t weight_types[CPU_PLANAR] = {
     [CPU_Q4_G128] = ACCEL_Q4_G128, [CPU_Q5_0] = ACCEL_Q5_0,       [CPU_Q5_1] = ACCEL_Q5_1,
     [CPU_Q2_K] = ACCEL_Q2_K,       [CPU_Q3_K] = ACCEL_Q3_K,       [CPU_Q4_K] = ACCEL_Q4_K,
     [CPU_Q5_K] = ACCEL_Q5_K,       [CPU_Q6_K] = ACCEL_Q6_K,       [CPU_IQ4_NL] = ACCEL_IQ4_NL,
-    [CPU_IQ4_XS] = ACCEL_IQ4_XS,
+    [CPU_IQ4_XS] = ACCEL_IQ4_XS,   [CPU_MXFP4] = ACCEL_MXFP4,
 };
 
 static int own_place(uint32_t type)

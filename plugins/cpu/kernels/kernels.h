@@ -43,6 +43,7 @@ enum cpu_weight {
     CPU_Q6_K,
     CPU_IQ4_NL,
     CPU_IQ4_XS,
+    CPU_MXFP4,
     CPU_PLANAR, /* every planar type that has no place of its own: the matrix says which */
     CPU_WEIGHTS
 };

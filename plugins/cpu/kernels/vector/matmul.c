@@ -304,4 +304,5 @@ KERNELS(q5_k, READ_RUNS, layout_q8_0, decode_runs(kind_q5_k, w, row, at, count, 
 KERNELS(q6_k, READ_RUNS, layout_q8_0, decode_runs(kind_q6_k, w, row, at, count, out))
 KERNELS(iq4_nl, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_nl, w, row, at, count, out))
 KERNELS(iq4_xs, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_xs, w, row, at, count, out))
+KERNELS(mxfp4, READ_RUNS, layout_q8_0, decode_runs(kind_mxfp4, w, row, at, count, out))
 KERNELS(planar, READ_RUNS, layout_q8_0, decode_planar(w, row, at, count, out))

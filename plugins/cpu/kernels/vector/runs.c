@@ -165,6 +165,7 @@ MATMUL8(q5_k)
 MATMUL8(q6_k)
 MATMUL8(iq4_nl)
 MATMUL8(iq4_xs)
+MATMUL8(mxfp4)
 
 void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
 {

@@ -37,6 +37,7 @@ static const struct kind kind_q5_k = {ACCEL_Q5_K, 256, 176, 1, 0};
 static const struct kind kind_q6_k = {ACCEL_Q6_K, 256, 210, 0, 1};
 static const struct kind kind_iq4_nl = {ACCEL_IQ4_NL, 32, 18, 0, 0};
 static const struct kind kind_iq4_xs = {ACCEL_IQ4_XS, 256, 136, 0, 0};
+static const struct kind kind_mxfp4 = {ACCEL_MXFP4, 32, 17, 0, 0};
 
 CPU_INLINE __m256i load32(const void *p)
 {
@@ -85,6 +86,21 @@ CPU_INLINE __m256i levels(__m256i digits)
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), digits);
 }
 
+/* The doubled levels of mxfp4, and half of the power of two that its exponent byte means: 0 and 1 give subnormals. */
+CPU_INLINE __m256i levels_mxfp4(__m256i digits)
+{
+    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), digits);
+}
+
+CPU_INLINE float half_of_power(uint8_t exponent)
+{
+    uint32_t bits = exponent < 2 ? 0x200000u << exponent : (uint32_t)(exponent - 1) << 23;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
 CPU_INLINE void set_two(float *at, float value)
 {
     at[0] = at[1] = value;
@@ -114,8 +130,10 @@ CPU_INLINE void set_sixteen(float out[RUN_SCALES], __m128i bytes, float factor)
 CPU_INLINE void unpack_small(const struct kind kind, const uint8_t *block, size_t g, struct run *out)
 {
     int8_t *digits = out->digits + 32 * g;
-    set_two(out->d + 2 * g, half_to_float(block));
-    if (kind.type == ACCEL_IQ4_NL) {
+    set_two(out->d + 2 * g, kind.type == ACCEL_MXFP4 ? half_of_power(block[0]) : half_to_float(block));
+    if (kind.type == ACCEL_MXFP4) {
+        store32(digits, levels_mxfp4(nibbles(block + 1)));
+    } else if (kind.type == ACCEL_IQ4_NL) {
         store32(digits, levels(nibbles(block + 2)));
     } else if (kind.type == ACCEL_Q5_0) {
         __m256i five = _mm256_or_si256(nibbles(block + 6), fifth_bits(word_at(block + 2)));
