@@ -110,7 +110,8 @@ static void compare_files(const char *in, const char *out, bool nearest)
 
 static void test_types(void **state)
 {
-    static const char *const types[] = {"f32", "f16", "bf16", "q8_0", "q4_0", "Q4_1", "q5_0", "q5_1", "iq4_nl"};
+    static const char *const types[] = {"f32",  "f16",  "bf16", "q8_0",   "q4_0",
+                                        "Q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4"};
     struct accel_quantize_options options = {.size = sizeof options, .threads = 3};
     struct accel_error error = {0};
     struct files f;

@@ -45,6 +45,7 @@ static const struct target {
     {"q4_0", "Q4_0", ACCEL_Q4_0, 2, ACCEL_F16},
     {"iq4_nl", "IQ4_NL", ACCEL_IQ4_NL, 25, ACCEL_F16},
     {"iq4_xs", "IQ4_XS", ACCEL_IQ4_XS, 30, ACCEL_IQ4_NL},
+    {"mxfp4", "MXFP4", ACCEL_MXFP4, 38, ACCEL_F16},
     {"q3_k", "Q3_K", ACCEL_Q3_K, 11, ACCEL_IQ4_NL},
     {"q2_k", "Q2_K", ACCEL_Q2_K, 10, ACCEL_IQ4_NL},
 };

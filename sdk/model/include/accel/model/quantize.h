@@ -47,7 +47,8 @@ struct accel_quantize_options {
     uint32_t size;
     uint32_t threads;    /**< at most 1024; 0: 1 */
     const char *type;    /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
-                              "q4_0", "iq4_nl", "iq4_xs", "q3_k" or "q2_k"; of folders planar ones, as "q4_g128" */
+                              "q4_0", "iq4_nl", "iq4_xs", "mxfp4", "q3_k" or "q2_k"; of folders planar ones, as
+                              "q4_g128" */
     uint32_t keep_count; /**< of `keep` */
     uint32_t flags;      /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are;
