@@ -25,15 +25,23 @@ static inline const float *quant_weight_at(const float *weight, size_t at)
 /* The levels of the iq4 formats. */
 extern const signed char quant_iq4_levels[16];
 
-/* The nearest of them to each whole number from -128 on. */
-extern const signed char quant_iq4_nearest[256];
+/* The same numbers in binary32. */
+extern const float quant_iq4_values[16];
 
 /* The levels of mxfp4, doubled: a sign above two bits of exponent and one of fraction. */
 extern const signed char quant_mxfp4_levels[16];
 
-/* One group of a planar row: digits, a half of scale, and a zero point where the format has one. */
+/* A planar row of `count` values, a whole number of blocks. */
 void quant_encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,
-                         uint8_t *digits, uint8_t *scale, uint8_t *zero);
+                         size_t count, void *const *planes);
+
+/*
+ * The 16 levels of a row whose groups are divided by their scales: k-means with the importance of each value times the
+ * square of its scale. `scale` has a half per group of `group` values; the levels are written as halves, rising.
+ * `begin`: 1 finds them anew, 0 goes on from `level`.
+ */
+void quant_fit_book(const float *values, const float *weight, size_t count, size_t group, const uint8_t *scale,
+                    int begin, uint8_t *level);
 
 /* Stores a half; what is too large for one becomes the largest. Answers the value as stored. */
 float quant_write_half(uint8_t *bytes, float value);

@@ -16,18 +16,6 @@ static const struct {
     {ACCEL_MXFP4, quant_encode_mxfp4},
 };
 
-static void encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,
-                          size_t count, void *const *planes)
-{
-    uint8_t *digits = planes[0], *scales = planes[1], *zeros = format->planes > 2 ? planes[2] : NULL;
-    for (size_t at = 0; at < count; at += format->block_values) {
-        size_t group = at / format->block_values;
-        quant_encode_planar(format, values + at, quant_weight_at(weight, at), search,
-                            digits + group * format->plane_bytes[0], scales + group * format->plane_bytes[1],
-                            zeros ? zeros + group : NULL);
-    }
-}
-
 static int32_t encode_scalar(uint32_t type, const float *values, size_t count, uint8_t *bytes)
 {
     if (type != ACCEL_F32 && type != ACCEL_F16 && type != ACCEL_BF16)
@@ -54,9 +42,7 @@ static int32_t encode(uint32_t type, const float *values, const float *weight, i
     if (format.kind == ACCEL_FORMAT_SCALAR)
         return encode_scalar(type, values, count, block);
     if (format.kind == ACCEL_FORMAT_PLANAR) {
-        if (format.group == 0 || (type & 15u) >= ACCEL_SCHEME_NF4)
-            return ACCEL_E_UNSUPPORTED;
-        encode_planar(&format, values, weight, search, count, planes);
+        quant_encode_planar(&format, values, weight, search, count, planes);
         return ACCEL_OK;
     }
     for (size_t i = 0; i < sizeof(encoders) / sizeof(encoders[0]); i++) {

@@ -8,21 +8,7 @@
 
 const signed char quant_iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-/* clang-format off */
-const signed char quant_iq4_nearest[256] = {
-    -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -127, -104, -104, -104, -104, -104, -104,
-    -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -104, -83, -83, -83,
-    -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -83, -65, -65, -65, -65, -65, -65,
-    -65, -65, -65, -65, -65, -65, -65, -65, -65, -65, -65, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49, -49,
-    -49, -49, -49, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -35, -22, -22, -22, -22, -22, -22, -22,
-    -22, -22, -22, -22, -22, -22, -10, -10, -10, -10, -10, -10, -10, -10, -10, -10, -10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 53, 69,
-    69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 69, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89,
-    89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 89, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
-    113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
-};
-/* clang-format on */
+const float quant_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 float quant_write_half(uint8_t *bytes, float value)
 {
@@ -129,10 +115,10 @@ void quant_encode_q5_1(const float *values, const float *weight, int search, uin
 void quant_encode_iq4_nl(const float *values, const float *weight, int search, uint8_t *block)
 {
     int digits[32];
-    float d = search ? quant_fit_levels(values, weight, 32, quant_iq4_nearest)
-                     : quant_extreme(values, 32) / (float)quant_iq4_levels[0];
+    float d = search ? quant_fit_levels(values, weight, 32, quant_iq4_values)
+                     : quant_extreme(values, 32) / quant_iq4_values[0];
     float inverse = quant_reciprocal(quant_write_half(block, d));
     for (int j = 0; j < 32; j++)
-        digits[j] = quant_nearest_level(quant_iq4_levels, values[j] * inverse);
+        digits[j] = quant_nearest_level(quant_iq4_values, values[j] * inverse);
     write_nibbles(digits, block + 2);
 }

@@ -188,7 +188,7 @@ void quant_encode_iq4_xs(const float *values, const float *weight, int search, u
     (void)search;
     memset(block, 0, 136);
     for (size_t g = 0; g < 8; g++)
-        scale[g] = quant_fit_levels(values + 32 * g, quant_weight_at(weight, 32 * g), 32, quant_iq4_nearest);
+        scale[g] = quant_fit_levels(values + 32 * g, quant_weight_at(weight, 32 * g), 32, quant_iq4_values);
     d = quant_write_half(block, quant_extreme(scale, 8) / -32.0f);
     inverse = quant_reciprocal(d);
     for (int g = 0; g < 8; g++) {
@@ -198,7 +198,7 @@ void quant_encode_iq4_xs(const float *values, const float *weight, int search, u
         block[4 + g / 2] |= (uint8_t)(((whole_scale + 32) & 15) << g % 2 * 4);
         high |= (uint32_t)((whole_scale + 32) >> 4) << 2 * g;
         for (int j = 0; j < 32; j++) {
-            int digit = quant_nearest_level(quant_iq4_levels, values[32 * g + j] * group_inverse);
+            int digit = quant_nearest_level(quant_iq4_values, values[32 * g + j] * group_inverse);
             run[j % 16] |= (uint8_t)(digit << j / 16 * 4);
         }
     }

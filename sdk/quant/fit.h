@@ -9,9 +9,6 @@
 
 #include <stddef.h>
 
-/* Most values of a group. */
-#define QUANT_GROUP 512u
-
 /* Values d * q with whole q in [lowest, highest], lowest < 0. Answers d, whose sign may be either. */
 float quant_fit_symmetric(const float *values, const float *weight, size_t count, int lowest, int highest);
 
@@ -19,12 +16,18 @@ float quant_fit_symmetric(const float *values, const float *weight, size_t count
 void quant_fit_affine(const float *values, const float *weight, size_t count, int highest, int below, float *out_d,
                       float *out_m);
 
-/* Values d * l with l out of a table of levels, of which `nearest` has the nearest to each whole number from -128 on.
- * Answers d. */
-float quant_fit_levels(const float *values, const float *weight, size_t count, const signed char nearest[256]);
+/* Values d * (q - zero) with q in [0, highest] and whole zero. Takes a first d and zero; answers the best d near it and
+ * writes the best zero next to it. */
+float quant_fit_zero(const float *values, const float *weight, size_t count, int highest, float d, int *zero);
+
+/* Values d * l with l out of 16 rising levels. Answers d, whose sign may be either. */
+float quant_fit_levels(const float *values, const float *weight, size_t count, const float level[16]);
+
+/* The same near a d that is known already. */
+float quant_fit_around(const float *values, const float *weight, size_t count, const float level[16], float d);
 
 /* The digit of the level that is nearest to a value in units of the scale. */
-int quant_nearest_level(const signed char level[16], float scaled);
+int quant_nearest_level(const float level[16], float scaled);
 
 /* The value of largest magnitude, with its sign. */
 float quant_extreme(const float *values, size_t count);

@@ -20,7 +20,7 @@
 #include "sdk/model/quantize/layout.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
-#define ENCODERS 3u
+#define ENCODERS 4u
 
 #define THREADS_MAX 1024u
 
