@@ -216,15 +216,24 @@ static void levels_interleaved(const struct accel_format *format, const struct i
         run->level[i] = (float)row->levels[i];
 }
 
-static void levels_planar(const struct accel_format *format, const void *const *planes, size_t index,
+static void levels_planar(const struct accel_format *format, const void *const *planes, size_t values, size_t index,
                           struct accel_format_run *run)
 {
-    const size_t size = format->block_values, group = index / size;
+    const size_t size = format->group ? format->group : values, group = index / size;
     const uint8_t *scales = planes[1], *zeros = format->planes > 2 ? planes[2] : NULL;
-    run->count = (uint32_t)(size - index % size);
+    const uint32_t scheme = format->type & 15u;
+    /* A row may be longer than a count can say. */
+    run->count = size - index % size < UINT32_MAX ? (uint32_t)(size - index % size) : UINT32_MAX;
     run->scale = quant_read_half(scales + 2 * group);
     run->offset = NO_OFFSET;
-    run->levels = 0;
+    run->levels = scheme >= ACCEL_SCHEME_NF4 ? 16 : 0;
+    for (uint32_t i = 0; i < run->levels; i++)
+        run->level[i] = scheme == ACCEL_SCHEME_NF4 ? accel_format_nf4[i] : quant_read_half(zeros + 2 * i);
+    if (run->levels) {
+        run->lowest = 0;
+        run->highest = 15;
+        return;
+    }
     run->lowest = -(zeros ? (int32_t)zeros[group] : (int32_t)(1u << (format->digit_bits - 1)));
     run->highest = run->lowest + (int32_t)((1u << format->digit_bits) - 1);
 }
@@ -240,7 +249,7 @@ int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t val
     if (values % format.block_values != 0 || index >= values)
         return ACCEL_E_INVALID;
     if (format.kind == ACCEL_FORMAT_PLANAR)
-        levels_planar(&format, planes, index, out_run);
+        levels_planar(&format, planes, values, index, out_run);
     else if (row)
         levels_interleaved(&format, row, planes[0], index, out_run);
     else
@@ -263,13 +272,15 @@ static void put_planar_digit(uint8_t *digits, uint32_t bits, size_t index, uint3
         put_bit(&run[8 + i / 8], i % 8, digit >> 2);
 }
 
-static void put_planar(const struct accel_format *format, void *const *planes, size_t index, size_t count,
-                       const int32_t *digits)
+static void put_planar(const struct accel_format *format, void *const *planes, size_t values, size_t index,
+                       size_t count, const int32_t *digits)
 {
-    const size_t size = format->block_values;
-    const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
+    const size_t size = format->group ? format->group : values;
+    const uint32_t scheme = format->type & 15u;
+    const uint8_t *zeros = scheme == ACCEL_SCHEME_ASYMMETRIC ? planes[2] : NULL;
+    const int32_t middle = scheme == ACCEL_SCHEME_SYMMETRIC ? (int32_t)(1u << (format->digit_bits - 1)) : 0;
     for (size_t i = index; i < index + count; i++) {
-        int32_t zero = zeros ? (int32_t)zeros[i / size] : (int32_t)(1u << (format->digit_bits - 1));
+        int32_t zero = zeros ? (int32_t)zeros[i / size] : middle;
         put_planar_digit(planes[0], format->digit_bits, i, (uint32_t)(digits[i - index] + zero));
     }
 }
@@ -285,7 +296,7 @@ int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size
     if (values % format.block_values != 0 || index > values || count > values - index)
         return ACCEL_E_INVALID;
     if (format.kind == ACCEL_FORMAT_PLANAR) {
-        put_planar(&format, planes, index, count, digits);
+        put_planar(&format, planes, values, index, count, digits);
         return ACCEL_OK;
     }
     if (!row)

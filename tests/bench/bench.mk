@@ -29,3 +29,8 @@ tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers
 # Flags of its own: objects of another name than those of the plugin.
 tests_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS)
 tests_bench_overhead_LDADD = libcpu-kernels.la libaccel-driver.la $(core_test_libs) -lpthread -lm
+
+# What methods of quantization lose, and what they cost.
+EXTRA_PROGRAMS += tests/bench/gptq
+tests_bench_gptq_SOURCES = %D%/gptq.c
+tests_bench_gptq_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -lm

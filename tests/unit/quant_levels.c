@@ -14,11 +14,11 @@
 #define WIDTH 1024
 #define BYTES (WIDTH * 4)
 
-/* Names of planar types that are no types yet are passed over by accel_format_find. */
 static const char *const names[] = {
-    "q4_0",   "q4_1",    "q5_0",     "q5_1",    "q8_0",   "q2_k",    "q3_k",    "q4_k",    "q5_k",
-    "q6_k",   "iq4_nl",  "iq4_xs",   "mxfp4",   "q2_g32", "q2_g64a", "q3_g32",  "q3_g128", "q3_g64a",
-    "q4_g32", "q4_g128", "q4_g128a", "q4_g512", "q8_g32", "q8_g64a", "q8_g128",
+    "q4_0",    "q4_1",    "q5_0",    "q5_1",    "q8_0",     "q2_k",    "q3_k",    "q4_k",
+    "q5_k",    "q6_k",    "iq4_nl",  "iq4_xs",  "mxfp4",    "q2_g32",  "q2_g64a", "q3_g32",
+    "q3_g128", "q3_g64a", "q4_g32",  "q4_g128", "q4_g128a", "q4_g512", "q8_g32",  "q4_row",
+    "q3_rowa", "nf4_g64", "nf4_row", "c4_g128", "c4_row",   "q8_g64a", "q8_g128",
 };
 
 struct row {
@@ -42,16 +42,20 @@ static float noise(uint32_t *state)
     return sum;
 }
 
-/* A row of noise around a middle, with a group of zeros and one of equal values. */
-static void encode(struct row *row, uint32_t type)
+/* A row of noise around a middle, with a group of zeros and one of equal values; false for a type that cannot be
+ * encoded. */
+static int encode(struct row *row, uint32_t type)
 {
     uint32_t state = type;
+    int32_t code;
     memset(row->bytes, 0, sizeof(row->bytes));
     for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
         row->planes[p] = row->bytes[p];
     for (int i = 0; i < WIDTH; i++)
         row->values[i] = i / 32 == 3 ? 0 : i / 32 == 5 ? 0.25f : 0.1f + noise(&state);
-    assert_int_equal(accel_format_fit(type, row->values, NULL, WIDTH, row->planes), ACCEL_OK);
+    code = accel_format_fit(type, row->values, NULL, WIDTH, row->planes);
+    assert_true(code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED);
+    return code == ACCEL_OK;
 }
 
 static float level_of(const struct accel_format_run *run, int32_t digit)
@@ -88,9 +92,8 @@ static void every_digit_decodes_to_its_level(void **state)
     (void)state;
     for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
         uint32_t type = accel_format_find(names[n]);
-        if (type == ACCEL_TYPE_NONE)
+        if (!encode(&row, type))
             continue;
-        encode(&row, type);
         for (int32_t digit = -256; digit < 256; digit++)
             check_digit(&row, type, digit);
     }
@@ -104,9 +107,8 @@ static void what_is_stored_is_a_level(void **state)
     (void)state;
     for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
         uint32_t type = accel_format_find(names[n]);
-        if (type == ACCEL_TYPE_NONE)
+        if (!encode(&row, type))
             continue;
-        encode(&row, type);
         encode(&again, type);
         assert_int_equal(accel_format_decode(type, readable(&row), WIDTH, decoded), ACCEL_OK);
         for (size_t i = 0; i < WIDTH; i++) {

@@ -176,6 +176,9 @@ tests_unit_session_perplexity_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/quantize_dense
 tests_unit_quantize_dense_SOURCES = %D%/quantize_dense.c
 tests_unit_quantize_dense_LDADD = $(model_test_libs) -lm
+unit_tests += tests/unit/quantize_solve
+tests_unit_quantize_solve_SOURCES = %D%/quantize_solve.c
+tests_unit_quantize_solve_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_run
 tests_unit_quantize_run_SOURCES = %D%/quantize_run.c %D%/session_support.h tests/bench/random_model.c \
 	tests/bench/random_model.h tools/accelctl/guard.c tools/accelctl/guard.h

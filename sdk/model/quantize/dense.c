@@ -24,17 +24,10 @@
 
 _Static_assert(DENSE_SCRATCH >= sizeof(float) * TILE_DEPTH * (TILE_ROWS + TILE_COLUMNS), "scratch holds both tiles");
 
-/* One binary for every processor: the loader takes the widest kernel that it has. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-
 typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* sums [ROWS][COLUMNS] of panels a [depth][ROWS] and b [depth][COLUMNS]. */
-CLONES static void kernel(size_t depth, const float *a, const float *b, float *sums)
+DENSE_CLONES static void kernel(size_t depth, const float *a, const float *b, float *sums)
 {
     lanes s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0};
     lanes s30 = {0}, s31 = {0}, s40 = {0}, s41 = {0}, s50 = {0}, s51 = {0};
@@ -82,19 +75,21 @@ static inline void pack(const float *from, size_t step, size_t deep, size_t coun
     }
 }
 
-CLONES static void pack_a(const struct dense_product *p, size_t row, size_t k, size_t rows, size_t depth, float *out)
+DENSE_CLONES static void pack_a(const struct dense_product *p, size_t row, size_t k, size_t rows, size_t depth,
+                                float *out)
 {
     pack(p->a + row * p->a_row + k * p->a_depth, p->a_row, p->a_depth, rows, depth, ROWS, out);
 }
 
-CLONES static void pack_b(const struct dense_product *p, size_t k, size_t column, size_t depth, size_t columns,
-                          float *out)
+DENSE_CLONES static void pack_b(const struct dense_product *p, size_t k, size_t column, size_t depth, size_t columns,
+                                float *out)
 {
     pack(p->b + k * p->b_depth + column * p->b_column, p->b_column, p->b_depth, columns, depth, COLUMNS, out);
 }
 
 /* Adds or stores the part of a kernel's sums that lies in the matrix. */
-CLONES static void store(const struct dense_product *p, const float *sums, size_t row, size_t column, int overwrite)
+DENSE_CLONES static void store(const struct dense_product *p, const float *sums, size_t row, size_t column,
+                               int overwrite)
 {
     size_t rows = p->rows - row < ROWS ? p->rows - row : ROWS;
     size_t columns = p->columns - column < COLUMNS ? p->columns - column : COLUMNS;
@@ -247,4 +242,26 @@ void dense_mirror(float *matrix, size_t width)
             for (size_t row = i; row < i + BLOCK && row < width; row++)
                 for (size_t column = j; column < j + BLOCK && column < row; column++)
                     matrix[column * width + row] = matrix[row * width + column];
+}
+
+double dense_quadratic(const float *x, size_t rows, size_t width, const float *h, float *product, float *scratch)
+{
+    const struct dense_product p = {.rows = rows,
+                                    .columns = width,
+                                    .depth = width,
+                                    .a = x,
+                                    .a_row = width,
+                                    .a_depth = 1,
+                                    .b = h,
+                                    .b_depth = width,
+                                    .b_column = 1,
+                                    .c = product,
+                                    .c_row = width,
+                                    .sign = 1,
+                                    .overwrite = 1};
+    double sum = 0;
+    dense_multiply(&p, scratch);
+    for (size_t i = 0; i < rows * width; i++)
+        sum += (double)x[i] * (double)product[i];
+    return sum;
 }

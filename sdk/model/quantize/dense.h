@@ -18,6 +18,13 @@
 
 #include <accel/error.h>
 
+/* One binary for every processor: the loader takes the widest version of a function that the processor has. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define DENSE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define DENSE_CLONES
+#endif
+
 /* Bytes of scratch memory that one thread needs. */
 #define DENSE_SCRATCH ((size_t)4 * 256 * (192 + 256))
 
@@ -57,6 +64,10 @@ void dense_multiply_together(const struct dense_product *product, const struct d
 void dense_add_outer(float *sum, const float *x, size_t rows, size_t width, const struct dense_team *team);
 /* Copies the lower triangle over the upper one. */
 void dense_mirror(float *matrix, size_t width);
+
+/* The sum of x h x^T over x [rows, width] for a symmetric h. `product` [rows, width] and `scratch`, DENSE_SCRATCH
+ * bytes, are overwritten. In the caller's thread. */
+double dense_quadratic(const float *x, size_t rows, size_t width, const float *h, float *product, float *scratch);
 
 /*
  * The upper triangular u [n, n] with u^T u = (h + d)^-1, where d is *share times the mean of the diagonal of h on the

@@ -2,7 +2,7 @@
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/quantize.h
 libaccel_model_core_la_SOURCES += \
 	%D%/budget.c %D%/budget.h \
-	%D%/dense.c %D%/dense.h %D%/dense_factor.c \
+	%D%/dense.c %D%/dense.h %D%/dense_factor.c %D%/gptq_solve.c %D%/gptq_solve.h \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_gguf.c %D%/layout_gptq.c \
 	%D%/moments.c %D%/moments.h \

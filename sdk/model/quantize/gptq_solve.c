@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error compensation: columns of a block of 128 one by one, all columns after it by one product for the block. */
+#include "config.h"
+
+#include <accel/quant/format.h>
+#include <math.h>
+#include <string.h>
+
+#include "sdk/model/quantize/dense.h"
+#include "sdk/model/quantize/gptq_solve.h"
+
+#define BLOCK ((size_t)128)
+
+typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
+#define LANES ((size_t)8)
+
+struct solver {
+    const struct gptq_matrix *matrix;
+    struct accel_format format;
+    size_t fitted; /* values that are fitted at a time */
+    size_t column; /* the first of the block */
+    size_t columns;
+    float *u;       /* [BLOCK, BLOCK] of the block, zeros where it has less */
+    float *inverse; /* [BLOCK] of the diagonal */
+    float *errors;  /* [rows, BLOCK] */
+    float *product; /* DENSE_SCRATCH */
+};
+
+size_t gptq_scratch_bytes(size_t rows, size_t width)
+{
+    (void)width;
+    return DENSE_SCRATCH + sizeof(float) * BLOCK * (BLOCK + 1 + rows);
+}
+
+void gptq_weights(const float *u, size_t width, float *weight)
+{
+    for (size_t i = 0; i < width; i++) {
+        float d = u[i * width + i];
+        weight[i] = 1 / (d * d);
+    }
+}
+
+/* Columns of `u` that the block has, and the inverse of its diagonal. */
+static void load_block(struct solver *s)
+{
+    const size_t width = s->matrix->width;
+    memset(s->u, 0, BLOCK * BLOCK * sizeof(*s->u));
+    for (size_t i = 0; i < s->columns; i++) {
+        memcpy(s->u + i * BLOCK, s->matrix->u + (s->column + i) * width + s->column, s->columns * sizeof(*s->u));
+        s->inverse[i] = 1 / s->u[i * BLOCK + i];
+    }
+}
+
+/* Scales of the values from `column` on. */
+static int32_t fit(const struct solver *s, const float *row, size_t column, void *const *planes)
+{
+    const struct gptq_matrix *m = s->matrix;
+    void *at[ACCEL_FORMAT_PLANES] = {NULL};
+    for (uint32_t p = 0; p < s->format.planes; p++)
+        at[p] = (unsigned char *)planes[p] + column / s->format.block_values * s->format.plane_bytes[p];
+    return accel_format_fit(m->type, row + column, m->weight + column, s->fitted, at);
+}
+
+/* The digit whose level is nearest. */
+static int32_t nearest(const struct accel_format_run *run, float inverse, float value)
+{
+    float scaled = run->levels ? value * inverse : (value - run->offset) * inverse;
+    float low = (float)run->lowest, high = (float)run->highest, distance;
+    int32_t digit = 0;
+    if (!run->levels) {
+        scaled = scaled > low ? scaled < high ? scaled : high : low;
+        return (int32_t)lrintf(scaled);
+    }
+    distance = fabsf(scaled - run->level[0]);
+    for (uint32_t i = 1; i < run->levels; i++) {
+        float other = fabsf(scaled - run->level[i]);
+        digit = other < distance ? (int32_t)i : digit;
+        distance = other < distance ? other : distance;
+    }
+    return digit;
+}
+
+static float level_of(const struct accel_format_run *run, int32_t digit)
+{
+    return run->levels ? run->scale * run->level[digit] : run->scale * (float)digit + run->offset;
+}
+
+/* Takes the error of a column off those after it in the block. What stands before it is done with and may change. */
+DENSE_CLONES static void compensate(float *values, const float *u, size_t column, float error)
+{
+    for (size_t k = column / LANES * LANES; k < BLOCK; k += LANES)
+        *(lanes *)(values + k) -= error * *(const lanes *)(u + k);
+}
+
+/* The columns of the block in one row. */
+static int32_t solve_row(const struct solver *s, float *row, float *errors, void *const *planes)
+{
+    const struct gptq_matrix *m = s->matrix;
+    struct accel_format_run run = {.count = 0};
+    float values[BLOCK] = {0}, inverse = 0;
+    int32_t digits[BLOCK], code = ACCEL_OK;
+    size_t end = 0;
+    memcpy(values, row + s->column, s->columns * sizeof(*values));
+    for (size_t i = 0; i < s->columns && code == ACCEL_OK; i++) {
+        if ((s->column + i) % s->fitted == 0) {
+            memcpy(row + s->column + i, values + i, (s->columns - i) * sizeof(*values));
+            code = fit(s, row, s->column + i, planes);
+            end = i;
+        }
+        if (i >= end && code == ACCEL_OK) {
+            code = accel_format_levels(m->type, (const void *const *)planes, m->width, s->column + i, &run);
+            inverse = run.scale != 0 && isfinite(1 / run.scale) ? 1 / run.scale : 0;
+            end = i + run.count;
+        }
+        if (code != ACCEL_OK)
+            break;
+        digits[i] = nearest(&run, inverse, values[i]);
+        errors[i] = (values[i] - level_of(&run, digits[i])) * s->inverse[i];
+        compensate(values, s->u + i * BLOCK, i, errors[i]);
+    }
+    return code == ACCEL_OK ? accel_format_put(m->type, planes, m->width, s->column, s->columns, digits) : code;
+}
+
+/* The block in all rows, and what it costs the columns after it. */
+static int32_t solve_block(const struct solver *s, float *values, size_t rows, unsigned char *out, size_t row_bytes)
+{
+    const size_t width = s->matrix->width, after = s->column + s->columns;
+    const struct dense_product rest = {.rows = rows,
+                                       .columns = width - after,
+                                       .depth = s->columns,
+                                       .a = s->errors,
+                                       .a_row = BLOCK,
+                                       .a_depth = 1,
+                                       .b = s->matrix->u + s->column * width + after,
+                                       .b_depth = width,
+                                       .b_column = 1,
+                                       .c = values + after,
+                                       .c_row = width,
+                                       .sign = -1};
+    int32_t code = ACCEL_OK;
+    for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        unsigned char *at = out + r * row_bytes;
+        for (uint32_t p = 0; p < s->format.planes && code == ACCEL_OK; p++) {
+            size_t bytes;
+            code = accel_format_row_bytes(s->matrix->type, p, width, &bytes);
+            planes[p] = at;
+            at += code == ACCEL_OK ? bytes : 0;
+        }
+        if (code == ACCEL_OK)
+            code = solve_row(s, values + r * width, s->errors + r * BLOCK, planes);
+    }
+    if (code == ACCEL_OK && after < width)
+        dense_multiply(&rest, s->product);
+    return code;
+}
+
+int32_t gptq_solve(const struct gptq_matrix *matrix, float *values, size_t rows, unsigned char *out, size_t row_bytes,
+                   void *scratch)
+{
+    struct solver s = {.matrix = matrix, .product = scratch};
+    int32_t code = accel_format_describe(matrix->type, &s.format);
+    if (code != ACCEL_OK)
+        return code;
+    s.u = s.product + DENSE_SCRATCH / sizeof(float);
+    s.inverse = s.u + BLOCK * BLOCK;
+    s.errors = s.inverse + BLOCK;
+    s.fitted = s.format.block_values;
+    for (uint32_t p = 0; p < s.format.planes; p++)
+        s.fitted = s.format.row_bytes[p] > 0 ? matrix->width : s.fitted;
+    for (s.column = 0; s.column < matrix->width && code == ACCEL_OK; s.column += BLOCK) {
+        s.columns = matrix->width - s.column < BLOCK ? matrix->width - s.column : BLOCK;
+        load_block(&s);
+        code = solve_block(&s, values, rows, out, row_bytes);
+    }
+    return code;
+}
