@@ -286,3 +286,6 @@ unit_tests += tests/unit/quantize_statistics
 tests_unit_quantize_statistics_SOURCES = %D%/quantize_statistics.c %D%/session_support.h
 tests_unit_quantize_statistics_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_statistics_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/quantize_budget
+tests_unit_quantize_budget_SOURCES = %D%/quantize_budget.c
+tests_unit_quantize_budget_LDADD = $(model_test_libs) -lm

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
 #include "sdk/model/quantize/budget.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { UNITS_MOST = 1 << 16, UNITS_PER_MENU = 16 };
+
+/* Places of the table over menus and units. */
+#define PLACES_MOST ((uint64_t)1 << 26)
 
 void quantize_menus_free(struct quantize_menu *menus, uint64_t count)
 {
@@ -16,4 +26,303 @@ const struct accel_quantize_candidate *accel_quantize_candidate_get(const struct
     if (tensor >= accel_quantize_count(job) || job->menus == NULL || index >= job->menus[tensor].count)
         return NULL;
     return &job->menus[tensor].candidates[index];
+}
+
+/* ---- sums ---- */
+
+uint64_t quantize_menus_least(const struct quantize_menu *menus, uint64_t count)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        bytes += menus[i].count == 0 ? 0 : menus[i].candidates[0].bytes;
+    return bytes;
+}
+
+uint64_t quantize_menus_bytes(const struct quantize_menu *menus, uint64_t count)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        bytes += menus[i].count == 0 ? 0 : menus[i].candidates[menus[i].chosen].bytes;
+    return bytes;
+}
+
+double quantize_menus_loss(const struct quantize_menu *menus, uint64_t count)
+{
+    double loss = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        loss += menus[i].count == 0 ? 0 : menus[i].candidates[menus[i].chosen].loss;
+    return loss;
+}
+
+/* ---- steps ---- */
+
+/* A change of one menu to a larger candidate. */
+struct step {
+    uint64_t menu;
+    uint32_t to;
+    uint32_t zero;
+    uint64_t bytes; /* more than before */
+    double saved;   /* loss */
+};
+
+/* What it saves per byte; changes that cost nothing are the best of all. */
+static double rate_of(const struct step *step)
+{
+    return step->bytes == 0 ? INFINITY : step->saved / (double)step->bytes;
+}
+
+static struct step step_between(const struct quantize_menu *menus, uint64_t menu, uint32_t from, uint32_t to)
+{
+    const struct accel_quantize_candidate *candidates = menus[menu].candidates;
+
+    return (struct step){.menu = menu,
+                         .to = to,
+                         .bytes = candidates[to].bytes - candidates[from].bytes,
+                         .saved = candidates[from].loss - candidates[to].loss};
+}
+
+/* The next corner of the lower hull after `from`: the step that saves most per byte, the longest of equal ones. False
+ * where nothing saves anything. */
+static bool next_corner(const struct quantize_menu *menus, uint64_t menu, uint32_t from, struct step *out_step)
+{
+    double best = 0;
+
+    for (uint32_t to = from + 1; to < menus[menu].count; to++) {
+        struct step step = step_between(menus, menu, from, to);
+
+        if (step.saved <= 0 || rate_of(&step) < best)
+            continue;
+        best = rate_of(&step);
+        *out_step = step;
+    }
+    return best > 0;
+}
+
+/* The best rates first; places decide between equal ones. */
+static int compare_steps(const void *one, const void *other)
+{
+    const struct step *a = one, *b = other;
+    double x = rate_of(a), y = rate_of(b);
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->menu != b->menu)
+        return a->menu < b->menu ? -1 : 1;
+    return (a->to > b->to) - (a->to < b->to);
+}
+
+/* Takes the steps along the hulls as long as there is room; a menu whose next step does not fit is left. */
+static int32_t climb(struct quantize_menu *menus, uint64_t count, uint64_t room)
+{
+    uint64_t most = 0, steps = 0;
+    struct step *list;
+    bool *left;
+
+    for (uint64_t i = 0; i < count; i++)
+        most += menus[i].count;
+    list = malloc((size_t)(most + 1) * sizeof *list);
+    left = calloc((size_t)count + 1, sizeof *left);
+    if (list == NULL || left == NULL) {
+        free(list);
+        free(left);
+        return ACCEL_E_MEMORY;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        menus[i].chosen = 0;
+        for (uint32_t at = 0; menus[i].count > 0 && next_corner(menus, i, at, &list[steps]); at = list[steps++].to)
+            continue;
+    }
+    qsort(list, (size_t)steps, sizeof *list, compare_steps);
+    for (uint64_t s = 0; s < steps; s++) {
+        left[list[s].menu] = left[list[s].menu] || list[s].bytes > room;
+        if (left[list[s].menu])
+            continue;
+        room -= list[s].bytes;
+        menus[list[s].menu].chosen = list[s].to;
+    }
+    free(list);
+    free(left);
+    return ACCEL_OK;
+}
+
+/* Takes single changes that fit, the best first, until none does. */
+static void fill(struct quantize_menu *menus, uint64_t count, uint64_t room)
+{
+    for (;;) {
+        struct step best = {0};
+
+        for (uint64_t i = 0; i < count; i++)
+            for (uint32_t to = menus[i].chosen + 1; to < menus[i].count; to++) {
+                struct step step = step_between(menus, i, menus[i].chosen, to);
+
+                if (step.saved > 0 && step.bytes <= room && (best.saved <= 0 || rate_of(&step) > rate_of(&best)))
+                    best = step;
+            }
+        if (best.saved <= 0)
+            return;
+        room -= best.bytes;
+        menus[best.menu].chosen = best.to;
+    }
+}
+
+/* ---- the table ---- */
+
+struct table {
+    uint64_t unit;   /* bytes */
+    uint64_t units;  /* of the room */
+    double *loss;    /* [units + 1] the least so far, for at most so many units */
+    double *before;  /* likewise, without the menu that is looked at */
+    uint8_t *choice; /* [count][units + 1] */
+};
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Units of what candidate `c` has more than the smallest. */
+static uint64_t units_of(const struct table *table, const struct quantize_menu *menu, uint32_t c)
+{
+    return (menu->candidates[c].bytes - menu->candidates[0].bytes + table->unit - 1) / table->unit;
+}
+
+/* False where a table would be too coarse or too large. */
+static bool measure(struct table *table, const struct quantize_menu *menus, uint64_t count, uint64_t room)
+{
+    uint64_t menus_used = 0, divisor = 0, most = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        menus_used += menus[i].count > 0;
+        for (uint32_t c = 1; c < menus[i].count; c++)
+            divisor = common_divisor(divisor, menus[i].candidates[c].bytes - menus[i].candidates[0].bytes);
+        most += menus[i].count > 0 ? menus[i].candidates[menus[i].count - 1].bytes - menus[i].candidates[0].bytes : 0;
+        if (menus[i].count > UINT8_MAX)
+            return false;
+    }
+    room = room < most ? room : most;
+    table->unit = divisor == 0 ? 1 : divisor;
+    if (room / table->unit > UNITS_MOST)
+        table->unit = (room + UNITS_MOST - 1) / UNITS_MOST;
+    table->units = room / table->unit;
+    return (table->unit == divisor || table->units >= UNITS_PER_MENU * menus_used) &&
+           (table->units + 1) * count <= PLACES_MOST;
+}
+
+static void add_menu(struct table *table, const struct quantize_menu *menu, uint8_t *choice)
+{
+    double *swap = table->before;
+
+    table->before = table->loss;
+    table->loss = swap;
+    for (uint64_t u = 0; u <= table->units; u++)
+        table->loss[u] = INFINITY;
+    for (uint32_t c = 0; c < menu->count; c++) {
+        uint64_t needed = units_of(table, menu, c);
+
+        for (uint64_t u = needed; u <= table->units; u++) {
+            double loss = table->before[u - needed] + menu->candidates[c].loss;
+
+            if (loss < table->loss[u]) {
+                table->loss[u] = loss;
+                choice[u] = (uint8_t)c;
+            }
+        }
+    }
+}
+
+static void solve_table(struct table *table, struct quantize_menu *menus, uint64_t count)
+{
+    uint64_t at = table->units;
+
+    for (uint64_t u = 0; u <= table->units; u++)
+        table->loss[u] = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (menus[i].count > 0)
+            add_menu(table, &menus[i], table->choice + i * (table->units + 1));
+    for (uint64_t i = count; i-- > 0;) {
+        if (menus[i].count == 0)
+            continue;
+        menus[i].chosen = table->choice[i * (table->units + 1) + at];
+        at -= units_of(table, &menus[i], menus[i].chosen);
+    }
+}
+
+/* *out_done: false where no table is made; the choice is as it was then. */
+static int32_t try_table(struct quantize_menu *menus, uint64_t count, uint64_t room, bool *out_done)
+{
+    struct table table = {0};
+    int32_t code = ACCEL_OK;
+
+    *out_done = measure(&table, menus, count, room);
+    if (!*out_done)
+        return ACCEL_OK;
+    table.loss = malloc((size_t)(table.units + 1) * sizeof *table.loss);
+    table.before = malloc((size_t)(table.units + 1) * sizeof *table.before);
+    table.choice = calloc((size_t)count + 1, (size_t)table.units + 1);
+    if (table.loss == NULL || table.before == NULL || table.choice == NULL)
+        code = ACCEL_E_MEMORY;
+    else
+        solve_table(&table, menus, count);
+    free(table.loss);
+    free(table.before);
+    free(table.choice);
+    return code;
+}
+
+/* ---- both ---- */
+
+static void finish(struct quantize_menu *menus, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < menus[i].count; c++)
+            menus[i].candidates[c].chosen = c == menus[i].chosen;
+}
+
+static int32_t solve(struct quantize_menu *menus, uint64_t count, uint64_t bytes, uint32_t *kept)
+{
+    uint64_t room = bytes - quantize_menus_least(menus, count);
+    bool is_tabled = false;
+    double loss;
+    int32_t code = climb(menus, count, room);
+
+    if (code != ACCEL_OK)
+        return code;
+    fill(menus, count, bytes - quantize_menus_bytes(menus, count));
+    loss = quantize_menus_loss(menus, count);
+    for (uint64_t i = 0; i < count; i++)
+        kept[i] = menus[i].chosen;
+    code = try_table(menus, count, room, &is_tabled);
+    if (code == ACCEL_OK && is_tabled)
+        fill(menus, count, bytes - quantize_menus_bytes(menus, count));
+    if (code == ACCEL_OK && quantize_menus_loss(menus, count) > loss)
+        for (uint64_t i = 0; i < count; i++)
+            menus[i].chosen = kept[i];
+    return code;
+}
+
+int32_t quantize_budget_solve(struct quantize_menu *menus, uint64_t count, uint64_t bytes, struct accel_error *error)
+{
+    uint64_t least = quantize_menus_least(menus, count);
+    uint32_t *kept;
+    int32_t code;
+
+    if (least > bytes)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%llu bytes for matrices, %llu are the least that is possible",
+                               (unsigned long long)bytes, (unsigned long long)least);
+    kept = calloc((size_t)count + 1, sizeof *kept);
+    code = kept == NULL ? ACCEL_E_MEMORY : solve(menus, count, bytes, kept);
+    free(kept);
+    if (code != ACCEL_OK)
+        return accel_error_set(error, code, "no memory for the choice of %llu types", (unsigned long long)count);
+    finish(menus, count);
+    return ACCEL_OK;
 }

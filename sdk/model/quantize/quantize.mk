@@ -5,7 +5,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/dense.c %D%/dense.h %D%/dense_factor.c %D%/gptq_solve.c %D%/gptq_solve.h \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_gguf.c %D%/layout_gptq.c \
-	%D%/moments.c %D%/moments.h \
 	%D%/plan.c \
 	%D%/run.c \
 	%D%/statistics.c %D%/statistics.h

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/quantize/moments.h"
+#include "sdk/model/quantize/dense.h"
 #include "sdk/model/session/internal.h"
 
 enum { CHUNK_DEFAULT = 512, STEP_MOST = 128 };
@@ -41,7 +41,7 @@ struct quantize_statistics {
     uint32_t weight_count;
     struct input *inputs;
     struct weight *weights;
-    struct quantize_product *products; /* [input_count] of a step */
+    struct dense_team team;
 };
 
 /* ---- what there is ---- */
@@ -78,8 +78,7 @@ static int32_t learn(struct quantize_statistics *s, struct accel_session *sessio
 
     s->inputs = calloc((size_t)count + 1, sizeof *s->inputs);
     s->weights = calloc((size_t)count + 1, sizeof *s->weights);
-    s->products = calloc((size_t)count + 1, sizeof *s->products);
-    if (s->inputs == NULL || s->weights == NULL || s->products == NULL)
+    if (s->inputs == NULL || s->weights == NULL)
         return no_memory(error);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
         struct accel_session_input seen = {.size = sizeof seen};
@@ -164,7 +163,7 @@ static int32_t add_power(struct input *input, const struct accel_session_input *
 /* Sums up what a step has left. */
 static int32_t add_step(struct quantize_statistics *s, struct accel_session *session, struct accel_error *error)
 {
-    uint32_t next = 0, products = 0;
+    uint32_t next = 0;
     int32_t code = ACCEL_OK;
 
     for (uint32_t i = 0; i < s->weight_count && code == ACCEL_OK; i++) {
@@ -179,12 +178,9 @@ static int32_t add_step(struct quantize_statistics *s, struct accel_session *ses
         code = accel_session_input(session, i, &seen, error);
         if (code == ACCEL_OK && s->runs == 0)
             code = add_power(input, &seen, error);
-        if (input->moments != NULL)
-            s->products[products++] = (struct quantize_product){
-                .x = seen.values, .rows = seen.rows, .width = seen.width, .matrix = input->moments};
+        if (code == ACCEL_OK && input->moments != NULL)
+            dense_add_outer(input->moments, seen.values, (size_t)seen.rows, (size_t)seen.width, &s->team);
     }
-    if (code == ACCEL_OK)
-        quantize_products_add(s->products, products, s->text.threads);
     return code;
 }
 
@@ -265,6 +261,14 @@ static int32_t make_session(const struct quantize_statistics *s, struct accel_se
     return code == ACCEL_OK ? accel_session_load(*out_session, error) : code;
 }
 
+static void average(float *moments, uint64_t width, uint64_t tokens)
+{
+    for (uint64_t i = 0; i < width; i++)
+        for (uint64_t j = 0; j <= i; j++)
+            moments[i * width + j] = (float)((double)moments[i * width + j] / (double)tokens);
+    dense_mirror(moments, (size_t)width);
+}
+
 static int32_t run(struct quantize_statistics *s, struct accel_error *error)
 {
     struct accel_session *session = NULL;
@@ -281,7 +285,7 @@ static int32_t run(struct quantize_statistics *s, struct accel_error *error)
         for (uint64_t j = 0; s->runs == 0 && j < input->width; j++)
             input->power[j] = (float)(input->sums[j] / (double)s->tokens);
         if (input->moments != NULL)
-            quantize_product_finish(input->moments, input->width, (double)s->tokens);
+            average(input->moments, input->width, s->tokens);
     }
     s->runs++;
     return ACCEL_OK;
@@ -353,7 +357,9 @@ int32_t quantize_statistics_create(const struct quantize_text *text, struct quan
         return no_memory(error);
     s->text = *text;
     settle(s);
-    code = run(s, error);
+    code = dense_team_create(s->text.threads, &s->team, error);
+    if (code == ACCEL_OK)
+        code = run(s, error);
     if (code == ACCEL_OK)
         *out_statistics = s;
     else
@@ -372,7 +378,7 @@ void quantize_statistics_free(struct quantize_statistics *s)
     }
     free(s->inputs);
     free(s->weights);
-    free(s->products);
+    dense_team_free(&s->team);
     free(s);
 }
 
