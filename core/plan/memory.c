@@ -33,6 +33,7 @@ struct weight {
     const struct accel_value *value;
     uint32_t wanted;    /* bits 1 << ACCEL_RESIDENT ... of all its readers */
     uint32_t looked_up; /* 1: only EMBED reads it, so that a step touches single rows */
+    uint32_t made;      /* 1: converted when it is loaded, and so never where a file is mapped */
     uint64_t bytes;
 };
 
@@ -146,6 +147,20 @@ static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
     }
 }
 
+static int compare_keys(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+/* True for a weight that the work says is converted. */
+static bool is_made(const struct adder *a, uint32_t value, const struct accel_graph *graph)
+{
+    const struct accel_plan_work *work = a->work;
+    return ACCEL_HAS(work, converted_count) && work->converted_count != 0 &&
+           bsearch(graph->values[value]->key, work->converted, work->converted_count, sizeof(*work->converted),
+                   compare_keys) != NULL;
+}
+
 static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint32_t *count)
 {
     const struct accel_graph *graph = a->work->graphs[g];
@@ -157,7 +172,8 @@ static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint
         struct weight *weight = &list[*count];
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
             continue;
-        *weight = (struct weight){graph->values[v], a->wanted[g][v], !marks[v], 0};
+        *weight = (struct weight){
+            .value = graph->values[v], .wanted = a->wanted[g][v], .looked_up = !marks[v], .made = is_made(a, v, graph)};
         if (accel_value_bytes(graph, v, a->work->symbols[g], &weight->bytes, a->error) != ACCEL_OK)
             return ACCEL_E_INVALID;
         ++*count;
@@ -197,7 +213,7 @@ static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t 
 /** Sums over the weights. */
 struct weight_sums {
     uint64_t mapped, mapped_lower, owned, baked;
-    uint32_t mapped_count, owned_count, baked_count;
+    uint32_t mapped_count, owned_count, baked_count, made_count;
 };
 
 static bool sum_one(const struct adder *a, const struct weight *weight, struct weight_sums *sums)
@@ -206,7 +222,8 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
     bool in_place =
         (weight->wanted & 1u << ACCEL_MAPPED) != 0 || (!own_container && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
     bool fits = true;
-    if (in_place && a->work->file_bytes != 0) {
+    sums->made_count += weight->made;
+    if (in_place && a->work->file_bytes != 0 && !weight->made) {
         sums->mapped_count++;
         fits = accel_add_u64(sums->mapped, weight->bytes, &sums->mapped);
         if (!weight->looked_up)
@@ -243,8 +260,9 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
         code = add_row(a, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
                        accel_plan_text(a->plan, "estimated: %u weights in memory, %u in the program, types x shapes",
                                        sums.owned_count, sums.baked_count));
-    /* Where all weights are used in place, steps touch whole pages of the file: a little more than the weights. */
-    if (sums.mapped && sums.mapped_count == count && a->work->file_bytes > sums.mapped) {
+    /* Where all weights of the file are used in place, steps touch whole pages of the file: a little more than the
+     * weights. */
+    if (sums.mapped && sums.mapped_count + sums.made_count == count && a->work->file_bytes > sums.mapped) {
         sums.mapped_lower += a->work->file_bytes - sums.mapped;
         sums.mapped = a->work->file_bytes;
     }

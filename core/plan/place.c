@@ -177,6 +177,8 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
                             "accel_plan_work", error);
     if (code != ACCEL_OK)
         return code;
+    if (ACCEL_HAS(work, converted_count) && work->converted_count != 0 && work->converted == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place: keys of converted weights are missing");
     if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->sets > 2 ||
         (work->part_count && work->parts == NULL))
         return accel_error_set(error, ACCEL_E_INVALID,

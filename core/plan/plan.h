@@ -56,17 +56,19 @@ struct accel_plan {
     bool sketched;
     bool spread; /**< the sketch lies on several devices */
 
-    uint32_t converted;       /**< weights that the sketch has in other types than the file */
-    uint32_t component_count; /**< of the sketch */
+    uint32_t converted;         /**< weights that the sketch has in other types than the file */
+    uint32_t converted_vectors; /**< of those, norms and biases */
+    uint32_t component_count;   /**< of the sketch */
 
     uint64_t step_weights; /**< bytes that a step of one token reads; 0: not known */
     uint64_t step_state;   /**< the same of a full context */
 
-    struct accel_plan_rows parts;  /**< struct accel_plan_part */
-    struct accel_plan_rows layers; /**< struct accel_plan_layer */
-    struct accel_plan_rows notes;  /**< struct accel_plan_note */
-    struct accel_plan_rows hints;  /**< the same, made anew by each step: what a run does not do, what the past says */
-    struct accel_plan_rows speeds; /**< struct accel_plan_speed */
+    struct accel_plan_rows parts;   /**< struct accel_plan_part */
+    struct accel_plan_rows weights; /**< struct accel_plan_weight */
+    struct accel_plan_rows layers;  /**< struct accel_plan_layer */
+    struct accel_plan_rows notes;   /**< struct accel_plan_note */
+    struct accel_plan_rows hints;   /**< the same, made anew by each step: what a run does not do, what the past says */
+    struct accel_plan_rows speeds;  /**< struct accel_plan_speed */
     struct accel_plan_past past;
 };
 

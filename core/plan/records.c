@@ -71,6 +71,18 @@ int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char 
     return code;
 }
 
+int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note, struct accel_error *error)
+{
+    int32_t code;
+    if (plan == NULL || note == NULL || note->key == NULL || note->text == NULL || note->remedy == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note wants a plan and a note with its texts");
+    code = accel_plan_add_note(plan, note->level, note->key, note->remedy, error, "%s", note->text);
+    if (code == ACCEL_OK)
+        accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
+                        "key=%s note=\"%s\"", note->key, note->text);
+    return code;
+}
+
 /* ---- the public face ---- */
 
 static const void *row_at(const struct accel_plan_rows *rows, uint32_t index)
@@ -86,6 +98,16 @@ uint32_t accel_plan_part_count(const struct accel_plan *plan)
 const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan, uint32_t index)
 {
     return plan ? row_at(&plan->parts, index) : NULL;
+}
+
+uint32_t accel_plan_weight_count(const struct accel_plan *plan)
+{
+    return plan ? plan->weights.count : 0;
+}
+
+const struct accel_plan_weight *accel_plan_weight_get(const struct accel_plan *plan, uint32_t index)
+{
+    return plan ? row_at(&plan->weights, index) : NULL;
 }
 
 uint32_t accel_plan_layer_count(const struct accel_plan *plan)

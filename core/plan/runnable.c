@@ -22,12 +22,13 @@ static bool begins(const char *text, const char *with)
 
 /* ---- what a run does anyhow ---- */
 
-/* Types and groups of weights: nothing has to be converted. Without a sketch, the file's usual type says so. */
+/* Types and groups of weights: matrices are converted when they are loaded, where a sketch says to what; norms and
+ * biases are not. Without a sketch, the file's usual type says whether anything has to be. */
 static bool as_in_file(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     const char *file = accel_plan_fact(plan, "model.weights", NULL);
     if (plan->sketched)
-        return plan->converted == 0;
+        return strcmp(setting->key, "role.norm") != 0 || plan->converted_vectors == 0;
     return strcmp(setting->key, "weights.type") == 0 && file && begins(file, setting->value) &&
            (file[strlen(setting->value)] == '\0' || file[strlen(setting->value)] == '_');
 }

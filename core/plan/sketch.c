@@ -18,7 +18,7 @@ static int32_t refuse(struct accel_error *error, const char *what, uint32_t inde
 
 static int32_t check_weight(const struct accel_sketch_weight *weight, uint32_t index, struct accel_error *error)
 {
-    if (weight->size != sizeof(*weight) || weight->zero != 0)
+    if (weight->size != sizeof(*weight))
         return refuse(error, "weight", index, "is no struct accel_sketch_weight");
     if (!weight->name || !weight->component || !weight->role)
         return refuse(error, "weight", index, "lacks its name, component or role");
@@ -63,6 +63,7 @@ static int32_t check(const struct accel_plan *plan, const struct accel_sketch *s
 static void forget(struct accel_plan *plan)
 {
     plan->parts.count = 0;
+    plan->weights.count = 0;
     plan->layers.count = 0;
     plan->notes.count = 0;
     plan->memory_count = 0;
@@ -71,6 +72,7 @@ static void forget(struct accel_plan *plan)
     plan->sketched = false;
     plan->spread = false;
     plan->converted = 0;
+    plan->converted_vectors = 0;
 }
 
 static int32_t note_threads(struct accel_plan *plan, struct accel_error *error)
@@ -106,6 +108,7 @@ int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sk
     }
     plan->judged = plan->sketched = true;
     plan->converted = s.converted;
+    plan->converted_vectors = s.converted_vectors;
     plan->component_count = sketch->component_count;
     plan->step_weights = s.step_weights;
     plan->step_state = s.step_state;

@@ -43,11 +43,12 @@ struct accel_sketcher {
     const struct accel_sketch *sketch;
     struct accel_error *error;
 
-    uint64_t *weight_bytes; /**< of each weight */
-    uint64_t weights;       /**< sum */
-    uint64_t tables;        /**< of that, tables of which a step reads single rows */
-    uint64_t step_weights;  /**< bytes of weights that a step of one token reads */
-    uint32_t converted;     /**< weights that are not as in the file */
+    uint64_t *weight_bytes;     /**< of each weight */
+    uint64_t weights;           /**< sum */
+    uint64_t tables;            /**< of that, tables of which a step reads single rows */
+    uint64_t step_weights;      /**< bytes of weights that a step of one token reads */
+    uint32_t converted;         /**< weights that are not as in the file */
+    uint32_t converted_vectors; /**< of those, norms and biases */
 
     uint64_t context;
     uint64_t batch;

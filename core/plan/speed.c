@@ -174,6 +174,12 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
         if (setting)
             accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], setting->value);
     }
+    /* Types that the file has not make other bytes of every step. */
+    for (uint32_t i = 0; plan->converted != 0 && i < plan->parts.count; i++) {
+        const struct accel_plan_part *part = plan->parts.items[i];
+        if (strcmp(part->type_name, part->file_type) != 0)
+            accel_strbuf_printf(&text, ", %s %u x %s", part->role, part->count, part->type_name);
+    }
     plan->variant = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
     accel_strbuf_free(&text);
     return plan->variant ? ACCEL_OK : accel_plan_no_memory(error);

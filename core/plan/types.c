@@ -20,6 +20,7 @@ struct decision {
 struct choice {
     struct accel_plan_type type;
     struct accel_plan_type file; /* name empty: not known */
+    uint32_t id;                 /* of `type`; ACCEL_TYPE_NONE: no file and no driver knows it */
     struct decision decision;
     const char *because;
     bool converted;
@@ -125,6 +126,11 @@ static bool type_of_file(uint32_t type, struct accel_plan_type *out)
     return true;
 }
 
+static bool is_block(const struct accel_plan_type *type)
+{
+    return type->block_values > 1;
+}
+
 /* ---- which setting decides ---- */
 
 static bool is_vector(const struct accel_sketch_weight *weight)
@@ -199,14 +205,9 @@ static bool groups_are_given(const struct accel_plan *plan)
            accel_plan_value(plan, "weights.scheme")->layer >= ACCEL_PROFILE_ENVIRONMENT;
 }
 
-static bool is_block(const struct accel_plan_type *type)
-{
-    return type->block_values > 1;
-}
-
-/* Block formats of files that are as good as a word says: a device may read these and no planar ones. */
-static bool interleaved_of(const struct accel_plan *plan, const struct accel_plan_type *wanted, uint64_t columns,
-                           struct accel_plan_type *out)
+/* The block format of files that is as good as a word says, or ACCEL_TYPE_NONE: a device may read these and no planar
+ * ones. */
+static uint32_t interleaved_of(const struct accel_plan *plan, const struct accel_plan_type *wanted, uint64_t columns)
 {
     static const struct {
         char word[3];
@@ -217,42 +218,44 @@ static bool interleaved_of(const struct accel_plan *plan, const struct accel_pla
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strncmp(rows[i].word, wanted->name, 2) == 0 && rows[i].asymmetric == asymmetric && columns % 32 == 0 &&
             accel_plan_reads(plan, rows[i].type))
-            return type_of_file(rows[i].type, out);
-    return false;
+            return rows[i].type;
+    return ACCEL_TYPE_NONE;
 }
 
-/* The id of a planar type that accel_plan_type_of named. */
-static uint32_t planar_id(const struct accel_plan_type *type)
+/* The scheme of a planar type by its name: "q4_g128a", "nf4_g64", "c4_g128". */
+static uint32_t scheme_of(const char *name)
 {
-    uint32_t log2_group = 0, scheme = type->name[strlen(type->name) - 1] == 'a';
+    if (name[0] == 'q')
+        return name[strlen(name) - 1] == 'a' ? ACCEL_SCHEME_ASYMMETRIC : ACCEL_SCHEME_SYMMETRIC;
+    return name[0] == 'n' ? ACCEL_SCHEME_NF4 : ACCEL_SCHEME_CODEBOOK;
+}
+
+/* The id of a type that accel_plan_type_of made. */
+static uint32_t id_of(const struct accel_plan_type *type)
+{
+    uint32_t log2_group = 0;
+    if (!is_block(type))
+        return strcmp(type->name, "f32") == 0 ? ACCEL_F32 : strcmp(type->name, "f16") == 0 ? ACCEL_F16 : ACCEL_BF16;
     while (1u << log2_group < type->block_values)
         log2_group++;
-    if (type->name[0] != 'q')
-        scheme = type->name[0] == 'n' ? ACCEL_SCHEME_NF4 : ACCEL_SCHEME_CODEBOOK;
-    return ACCEL_PLANAR(type->bits, log2_group, scheme);
-}
-
-/* The id of a type without groups. */
-static uint32_t plain_id(const char *name)
-{
-    return strcmp(name, "f32") == 0    ? ACCEL_F32
-           : strcmp(name, "f16") == 0  ? ACCEL_F16
-           : strcmp(name, "bf16") == 0 ? ACCEL_BF16
-                                       : ACCEL_TYPE_NONE;
+    return ACCEL_PLANAR(type->bits, log2_group, scheme_of(type->name));
 }
 
 /* A type that the device's matrices cannot read: another form of the same bits, or what the policy says. */
 static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
 {
     struct accel_plan *plan = s->plan;
-    uint32_t id = is_block(&choice->type) ? planar_id(&choice->type) : plain_id(choice->type.name);
+    uint32_t other = ACCEL_TYPE_NONE;
     const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.precision");
     char wanted[24];
-    if (is_vector(weight) || accel_plan_reads(plan, id))
+    choice->id = id_of(&choice->type);
+    if (is_vector(weight) || accel_plan_reads(plan, choice->id))
         return ACCEL_OK;
     memcpy(wanted, choice->type.name, sizeof(wanted));
-    if (is_block(&choice->type) && interleaved_of(plan, &choice->type, weight->columns, &choice->type) &&
-        !groups_are_given(plan)) {
+    if (is_block(&choice->type) && !groups_are_given(plan))
+        other = interleaved_of(plan, &choice->type, weight->columns);
+    if (other != ACCEL_TYPE_NONE && type_of_file(other, &choice->type)) {
+        choice->id = other;
         choice->because =
             accel_plan_text(plan, "%s%s%s reads %s, and no %s", choice->because, *choice->because ? "; " : "",
                             plan->device->info.name, choice->type.name, wanted);
@@ -267,6 +270,7 @@ static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_w
         return ACCEL_E_FALLBACK;
     }
     choice->type = choice->file;
+    choice->id = weight->type;
     choice->converted = false;
     choice->because = accel_plan_text(plan, "as in the file: %s does not read %s, and fallback.precision is %s",
                                       plan->device->info.name, wanted, policy->value);
@@ -290,6 +294,7 @@ static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weigh
         is_block(&choice->file) == is_block(&choice->type) &&
         (is_block(&choice->file) || strcmp(choice->file.name, choice->type.name) == 0)) {
         choice->type = choice->file;
+        choice->id = weight->type;
         return ACCEL_OK;
     }
     choice->converted = strcmp(choice->file.name, choice->type.name) != 0;
@@ -304,17 +309,35 @@ static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weigh
     return suit_device(s, weight, choice);
 }
 
+/* The caller has found the type, under the settings of stepping. */
+static int32_t take_wanted(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
+{
+    const char *key =
+        accel_plan_value(s->plan, "precision.dynamic")->number ? "precision.dynamic" : "precision.tolerance";
+    if (!type_of_file(weight->wanted, &choice->type))
+        return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s wants the unknown type 0x%" PRIx32,
+                               s->sketch->origin, weight->name, weight->wanted);
+    choice->id = weight->wanted;
+    choice->converted = weight->wanted != weight->type;
+    choice->decision = (struct decision){accel_plan_value(s->plan, key), accel_plan_value(s->plan, key)->value, ""};
+    choice->because = "stepped from what the other settings say";
+    return ACCEL_OK;
+}
+
 static int32_t choose(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
 {
     memset(choice, 0, sizeof(*choice));
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
                                s->sketch->origin, weight->name, weight->type);
+    if (weight->wanted != ACCEL_TYPE_NONE)
+        return take_wanted(s, weight, choice);
     decide(s->plan, weight, &choice->decision);
     choice->because = choice->decision.because;
     if (choice->decision.setting)
         return convert(s, weight, choice);
     choice->type = choice->file;
+    choice->id = weight->type;
     choice->because = "as in the file";
     if (choice->file.name[0] == '\0') {
         plain(is_vector(weight) ? "f32" : "f16", is_vector(weight) ? 4 : 2, &choice->type);
@@ -369,15 +392,32 @@ static int32_t add_to_parts(struct accel_sketcher *s, const struct accel_sketch_
     return ACCEL_OK;
 }
 
+/* Writes down one weight. */
+static int32_t add_weight(struct accel_sketcher *s, const struct accel_sketch_weight *weight,
+                          const struct choice *choice, uint64_t bytes)
+{
+    struct accel_plan_weight row = {.size = sizeof(row),
+                                    .converted = choice->converted && choice->file.name[0],
+                                    .type = choice->id,
+                                    .file_type = weight->type,
+                                    .bytes = bytes,
+                                    .name = accel_plan_text(s->plan, "%s", weight->name)};
+    s->converted += row.converted;
+    s->converted_vectors += row.converted && is_vector(weight);
+    if (!row.name || !accel_plan_rows_add(s->plan, &s->plan->weights, &row, sizeof(row)))
+        return accel_plan_no_memory(s->error);
+    return ACCEL_OK;
+}
+
 /* One line for all weights that a run cannot use as they are in the file. */
 static int32_t note_conversion(struct accel_sketcher *s)
 {
     if (s->converted == 0)
         return ACCEL_OK;
     return accel_plan_add_note(s->plan, ACCEL_NOTE_WARN, "weights.type",
-                               "accelctl quantize makes a file with the types of the plan", s->error,
-                               "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: it needs "
-                               "conversion",
+                               "accelctl quantize makes a file with the types of the plan, once for all runs", s->error,
+                               "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
+                               "converts them when it loads",
                                s->converted, s->sketch->weight_count);
 }
 
@@ -428,8 +468,9 @@ int32_t accel_sketch_types(struct accel_sketcher *s)
                                    weight->name, weight->rows, weight->columns, choice.type.name);
         s->weight_bytes[i] = bytes;
         s->weights = accel_plan_add(s->weights, bytes);
-        s->converted += choice.converted && choice.file.name[0];
-        code = add_to_parts(s, weight, &choice, bytes);
+        code = add_weight(s, weight, &choice, bytes);
+        if (code == ACCEL_OK)
+            code = add_to_parts(s, weight, &choice, bytes);
     }
     if (code != ACCEL_OK)
         return code;

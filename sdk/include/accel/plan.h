@@ -144,6 +144,9 @@ struct accel_plan_work {
     uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
     const char *host_formula; /**< where that number comes from, or NULL */
     uint64_t file_bytes; /**< bytes of the pages of mapped files that weights lie on; 0: nothing is used in place */
+    const char *const *converted; /**< keys of weights that are made when they are loaded, sorted by strcmp: no file has
+                                       their bytes */
+    uint64_t converted_count;
 };
 
 /** Verifies the graphs, opens the device, asks for claims and estimates, and decides whether it fits. ACCEL_E_REFUSED:
@@ -185,6 +188,22 @@ ACCEL_API uint32_t accel_plan_part_count(const struct accel_plan *plan) ACCEL_NO
 ACCEL_API const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan,
                                                             uint32_t index) ACCEL_NOEXCEPT;
 
+/** One weight, with the type that it gets. Open. */
+struct accel_plan_weight {
+    uint32_t size;
+    uint32_t converted; /**< 1: a run makes it of another type than the file's when it loads */
+    uint32_t type;      /**< ACCEL_F16, ...; ACCEL_TYPE_NONE: no file was read, and nothing decides */
+    uint32_t file_type; /**< ACCEL_TYPE_NONE: not known */
+    uint64_t bytes;     /**< scales and zero points too */
+    const char *name;   /**< as in the file */
+};
+
+/** Number of weights; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_weight_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The weight at `index`, in the order of the sketch, or NULL past the end. */
+ACCEL_API const struct accel_plan_weight *accel_plan_weight_get(const struct accel_plan *plan,
+                                                                uint32_t index) ACCEL_NOEXCEPT;
+
 /** Neighbouring layers of one component on one device. Open. Weights of no layer (tables, head) are in a row of their
  *  own whose first and last are ACCEL_NO_LAYER. */
 struct accel_plan_layer {
@@ -221,6 +240,10 @@ ACCEL_API uint32_t accel_plan_note_count(const struct accel_plan *plan) ACCEL_NO
 /** The note at `index`, or NULL past the end. */
 ACCEL_API const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan,
                                                             uint32_t index) ACCEL_NOEXCEPT;
+
+/** Adds a note, and writes it to the log. Strings are copied. It stays until the next accel_plan_sketch. */
+ACCEL_API int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** How fast it will be. Open. Rows exist where bytes of a step are known; both ends are 0 where nothing was measured.
  */

@@ -27,7 +27,7 @@ struct accel_sketch_weight {
     const char *role;      /**< "embedding", "attention.q", "attention.k", "attention.v", "attention.o", "ffn.up",
                                 "ffn.gate", "ffn.down", "head", "norm", "conv", "other" */
     uint32_t type;         /**< of the file: ACCEL_F16, ...; ACCEL_TYPE_NONE: not known */
-    uint32_t zero;         /**< written 0 */
+    uint32_t wanted;       /**< the type that it gets, whatever settings say, or ACCEL_TYPE_NONE: settings decide */
     uint64_t rows;         /**< outputs; 1 for a vector */
     uint64_t columns;      /**< elements of a row */
 };

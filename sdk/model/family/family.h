@@ -12,6 +12,7 @@
 #include <accel/builder.h>
 #include <accel/model/file.h>
 
+#include "sdk/model/family/weights.h"
 #include "sdk/model/format/decoder_config.h"
 
 /* What a step graph depends on beside the model. */
@@ -19,12 +20,13 @@ struct step_options {
     uint32_t rounding; /* of activations in matmuls over quantized weights: ACCEL_F32 or ACCEL_Q8_0 */
     uint32_t k_type;
     uint32_t v_type;
-    uint32_t stages;  /* 1: every named stage of the reference is an output, and nothing is fused over it */
-    uint32_t inputs;  /* 1: what each weight is multiplied with is an output */
+    uint32_t stages; /* 1: every named stage of the reference is an output, and nothing is fused over it */
+    uint32_t inputs; /* 1: what each weight is multiplied with is an output */
     uint32_t zero;
-    uint64_t batch;   /* most tokens of a step */
-    uint64_t outputs; /* most rows of logits of a step, at most batch */
-    uint64_t slots;   /* tokens that the caches hold */
+    uint64_t batch;                   /* most tokens of a step */
+    uint64_t outputs;                 /* most rows of logits of a step, at most batch */
+    uint64_t slots;                   /* tokens that the caches hold */
+    const struct weight_types *types; /* of matrices that are not what they are in the file; may be NULL */
 };
 
 /* The graph of one step, and the places of what is bound to it. */

@@ -215,7 +215,8 @@ static uint32_t matrix(struct maker *m, enum part part, uint32_t layer)
     char name[NAME];
 
     tensor_name(m->config, part, layer, ".weight", name);
-    weights_add_matrix(m->builder, accel_model_file_find(m->file, name), &value, &m->step->weight_bytes, m->error);
+    weights_add_matrix(m->builder, m->options->types, accel_model_file_find(m->file, name), &value,
+                       &m->step->weight_bytes, m->error);
     return value;
 }
 

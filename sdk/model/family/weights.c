@@ -4,6 +4,7 @@
 #include <accel/quant/format.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sdk/model/format/fault.h"
 
@@ -87,16 +88,30 @@ int32_t weights_read_vector(const struct accel_model_file *file, const struct ac
     return code;
 }
 
-int32_t weights_add_matrix(struct accel_builder *builder, const struct accel_model_tensor *tensor, uint32_t *out_value,
-                           uint64_t *bytes, struct accel_error *error)
+static int compare_types(const void *name, const void *row)
 {
+    return strcmp(name, ((const struct weight_type *)row)->name);
+}
+
+const struct weight_type *weights_find_type(const struct weight_types *types, const char *name)
+{
+    if (types == NULL || types->count == 0)
+        return NULL;
+    return bsearch(name, types->rows, types->count, sizeof *types->rows, compare_types);
+}
+
+int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_types *types,
+                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
+                           struct accel_error *error)
+{
+    const struct weight_type *other = weights_find_type(types, tensor->name);
     struct accel_dim dims[ACCEL_RANK] = {{0}};
 
     for (uint32_t d = 0; d < tensor->rank; d++)
         dims[d].add = tensor->dims[d];
     *bytes += tensor->bytes;
-    return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, tensor->type, tensor->rank, dims, out_value,
-                               error);
+    return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, other == NULL ? tensor->type : other->type,
+                               tensor->rank, dims, out_value, error);
 }
 
 int32_t weights_add_vector(struct accel_builder *builder, const struct accel_model_file *file,
@@ -107,7 +122,7 @@ int32_t weights_add_vector(struct accel_builder *builder, const struct accel_mod
     int32_t code;
 
     if (tensor->type == ACCEL_F32)
-        return weights_add_matrix(builder, tensor, out_value, bytes, error);
+        return weights_add_matrix(builder, NULL, tensor, out_value, bytes, error);
     values = malloc(tensor->dims[0] * sizeof *values);
     if (values == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%llu values of '%s'", (unsigned long long)tensor->dims[0],

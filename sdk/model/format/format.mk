@@ -16,6 +16,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/part.c %D%/part.h \
 	%D%/place.c %D%/place.h \
 	%D%/pool.c %D%/pool.h \
+	%D%/rows.c %D%/rows.h \
 	%D%/safetensors.c %D%/safetensors_write.c \
 	%D%/shards.c \
 	%D%/staged.c %D%/staged.h \

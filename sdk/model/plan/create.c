@@ -185,7 +185,9 @@ static int32_t make_sketch(struct accel_model_plan *plan, struct accel_error *er
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->sketch, error);
     if (code == ACCEL_OK)
-        code = accel_plan_sketch(plan->sketch, accel_model_description_sketch(description), error);
+        code = accel_plan_sketch(plan->sketch,
+                                 plan->stepped ? &plan->stepped_sketch : accel_model_description_sketch(description),
+                                 error);
     free(all);
     return code;
 }
@@ -220,6 +222,18 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
     return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : fail(plan, error);
 }
 
+int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
+{
+    int32_t code;
+
+    accel_session_free(plan->session);
+    accel_plan_free(plan->sketch);
+    plan->session = NULL;
+    plan->sketch = NULL;
+    code = make_sketch(plan, error);
+    return code == ACCEL_OK ? make_session(plan, error) : code;
+}
+
 /* Takes over one share of the subject, also when it fails. */
 static int32_t create(struct accel_context *context, struct plan_subject *subject,
                       const struct accel_model_plan_options *options, const struct accel_given *more,
@@ -239,6 +253,8 @@ static int32_t create(struct accel_context *context, struct plan_subject *subjec
         code = make_sketch(plan, error);
     if (code == ACCEL_OK)
         code = make_session(plan, error);
+    if (code == ACCEL_OK)
+        code = model_plan_adapt(plan, error);
     if (code == ACCEL_OK)
         *out_plan = plan;
     else
@@ -275,6 +291,7 @@ void accel_model_plan_free(struct accel_model_plan *plan)
     accel_session_free(plan->session);
     accel_plan_free(plan->sketch);
     release_subject(plan->subject);
+    free(plan->stepped);
     free(plan->given);
     free(plan->texts);
     free(plan);

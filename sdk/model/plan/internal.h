@@ -24,7 +24,15 @@ struct accel_model_plan {
     struct accel_session *session; /* NULL: a sketch */
     struct accel_plan *sketch;     /* NULL: the session has the plan */
     struct accel_error reason;     /* why there is no session */
+    struct accel_sketch stepped_sketch;  /* that of the description with the types that steps came to */
+    struct accel_sketch_weight *stepped; /* its weights; NULL: nothing has stepped */
 };
+
+/* Steps matrices down and up as the settings of precision say; nothing where there is no session. */
+int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error);
+
+/* Makes sketch and session again, with the types in `stepped`. */
+int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error);
 
 /* Plans `plan` again with settings on top of its own; the caller frees the result. */
 int32_t model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *more, uint32_t more_count,

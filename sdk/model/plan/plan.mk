@@ -2,6 +2,7 @@
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/plan.h
 
 libaccel_model_core_la_SOURCES += \
+	%D%/adapt.c \
 	%D%/create.c \
 	%D%/identity.c \
 	%D%/identity.h \

@@ -19,15 +19,31 @@ struct accel_model {
     char types[64];
 };
 
-/* Weights of a file as a driver asks for them. */
+/* What the last converted weight left for its planes behind the digits. */
+struct conversion {
+    const struct weight_type *row; /* NULL: nothing is kept */
+    void *planes;                  /* all but the first, one after the other */
+    double difference;             /* sums of squares over the whole weight */
+    double power;
+};
+
+/* Weights of a file as a driver asks for them: as they are, or made of another type while they are read. */
 struct file_source {
     struct accel_source base;
     const struct accel_model_file *file;
-    uint32_t copy; /* 1: nothing is used where it is mapped */
-    uint32_t zero;
+    uint32_t copy;    /* 1: nothing is used where it is mapped */
+    uint32_t threads; /* that convert */
+    const struct weight_types *types;
+    struct conversion *conversion;
+    struct accel_plan *told; /* gets a note with the error of each converted weight, or NULL */
 };
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file, uint32_t copy);
+
+/* Makes bytes offset .. offset + bytes of a plane of a tensor in the type of `row`, under the scales that lose least.
+ * Whole planes, the first one first, are made once; a tensor whose planes are asked for in pieces is made for each. */
+int32_t file_source_convert(const struct file_source *source, const struct weight_type *row, uint32_t plane,
+                            uint64_t offset, void *memory, uint64_t bytes, struct accel_error *error);
 
 /* An input or output of the graph: a buffer of the device and the bytes that the host sees of it, which are the buffer
  * itself where the device's memory is the host's, else a copy that steps move. */
@@ -70,6 +86,9 @@ struct accel_session {
     struct step_graph step;
     struct accel_state_part *parts; /* 2 * layers */
     struct file_source source;
+    struct weight_types types; /* of matrices that are converted; rows and keys are the session's */
+    const char **converted;    /* their keys, for the plan */
+    struct conversion conversion;
 
     struct accel_device *device;
     struct accel_module *module;
@@ -102,6 +121,10 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
 /* Most tokens that a caller may ask for: past the model's own context only where its rotary base grows with the length,
  * and then as far as the factor reaches. */
 uint64_t session_longest_context(const struct accel_model *model);
+
+/* The weights that the plan has in other types than the file; freed with the session. */
+int32_t session_types_create(struct accel_session *session, struct accel_error *error);
+void session_types_free(struct accel_session *session);
 
 /* Settings of the plan as step options; `flags` as in accel_session_options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error);

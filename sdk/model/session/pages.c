@@ -43,7 +43,8 @@ static struct range *list_ranges(const struct accel_session *session, uint64_t p
         const struct accel_model_tensor *tensor;
         uintptr_t address;
 
-        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT ||
+            weights_find_type(&session->types, graph->values[v]->key) != NULL)
             continue;
         tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
         address = tensor == NULL ? 0 : (uintptr_t)accel_model_file_data(session->model->file, tensor);

@@ -105,6 +105,20 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
                              "what the model was made for", error);
 }
 
+/* Converts what the plan has in other types, with as many threads as steps have. */
+static int32_t join_types(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *log = accel_plan_setting_find(session->plan, "log.quantization");
+    int32_t code = session_types_create(session, error);
+
+    session->options.types = &session->types;
+    session->source.types = &session->types;
+    session->source.conversion = &session->conversion;
+    accel_plan_processor(session->plan, 0, &session->source.threads);
+    session->source.told = log != NULL && strcmp(log->value, "true") == 0 ? session->plan : NULL;
+    return code;
+}
+
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error)
 {
     struct step_options *options = &session->options;
@@ -130,7 +144,7 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
     options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
     file_source_init(&session->source, session->model->file, load != NULL && strcmp(load->value, "read") == 0);
-    return ACCEL_OK;
+    return join_types(session, error);
 }
 
 static int32_t make_parts(struct accel_session *session, struct accel_error *error)
@@ -165,6 +179,8 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
         .file_bytes = session_mapped_bytes(session),
+        .converted = session->converted,
+        .converted_count = session->types.count,
     };
 
     return accel_plan_place(session->plan, &work, error);

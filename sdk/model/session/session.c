@@ -106,6 +106,7 @@ void accel_session_free(struct accel_session *session)
     accel_device_free(session->device);
     accel_plan_free(session->plan);
     step_graph_free(&session->step);
+    session_types_free(session);
     free(session->parts);
     free(session);
 }

@@ -4,6 +4,7 @@ accelmodelinclude_HEADERS += \
 	sdk/model/include/accel/model/session.h
 
 libaccel_model_core_la_SOURCES += \
+	%D%/convert.c \
 	%D%/generate.c \
 	%D%/inputs.c \
 	%D%/internal.h \
@@ -13,4 +14,5 @@ libaccel_model_core_la_SOURCES += \
 	%D%/session.c \
 	%D%/slots.c \
 	%D%/source.c \
-	%D%/step.c
+	%D%/step.c \
+	%D%/types.c

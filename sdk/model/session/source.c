@@ -57,9 +57,12 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     const struct file_source *source = (const struct file_source *)base;
     const unsigned char *data = NULL;
     struct plane found;
-    int32_t code = find(base, key, plane, &found, error);
+    int32_t code;
 
     *out_address = NULL;
+    if (weights_find_type(source->types, key) != NULL)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is converted, not mapped", key);
+    code = find(base, key, plane, &found, error);
     if (code != ACCEL_OK)
         return code;
     *out_bytes = found.bytes;
@@ -75,9 +78,13 @@ static int32_t source_read(const struct accel_source *base, const char *key, uin
                            void *memory, uint64_t bytes, struct accel_error *error)
 {
     const struct file_source *source = (const struct file_source *)base;
+    const struct weight_type *other = weights_find_type(source->types, key);
     struct plane found;
-    int32_t code = find(base, key, plane, &found, error);
+    int32_t code;
 
+    if (other != NULL)
+        return file_source_convert(source, other, plane, offset, memory, bytes, error);
+    code = find(base, key, plane, &found, error);
     if (code != ACCEL_OK)
         return code;
     if (offset > found.bytes || bytes > found.bytes - offset)

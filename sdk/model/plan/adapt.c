@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adaptive precision. Where precision.dynamic is on and the plan does not fit its memory, matrices step down to fewer
+ * bits, that one first which adds least squared relative error for the bytes it saves; where precision.tolerance is
+ * set, converted matrices whose error is over it step up as far as memory allows. Errors are measured: rows of the
+ * file, at equal distances, are encoded and held against what they were. The plan is then made again with these types,
+ * and has a note for the matrices of a role that went the same way, with type, bytes and error before and after.
+ */
+#include "config.h"
+
+#include <accel/quant/format.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/format/rows.h"
+#include "sdk/model/plan/internal.h"
+
+/* Rows of a matrix that are measured. */
+enum { SAMPLE = 32, ROUNDS = 8 };
+
+static const uint32_t ladder[] = {8, 4, 3, 2};
+#define RUNGS (sizeof ladder / sizeof *ladder)
+
+/* One form of a matrix. */
+struct form {
+    uint32_t type; /* ACCEL_TYPE_NONE: there is none */
+    uint64_t bytes;
+    double error; /* relative; 0 for the file's own type */
+};
+
+struct matrix {
+    const struct accel_model_tensor *tensor;
+    uint32_t index; /* in the sketch */
+    uint32_t zero;
+    struct form begun, now, below;
+};
+
+struct adapting {
+    struct accel_model_plan *plan;
+    const struct accel_model_file *file;
+    struct matrix *matrices;
+    uint32_t count;
+    uint32_t log2_group;
+    uint32_t scheme;
+    uint32_t least; /* bits */
+    float *values;  /* two rows of the widest matrix, and room for its bytes */
+    struct accel_error *error;
+};
+
+/* ---- settings ---- */
+
+static const char *word_of(const struct accel_model_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
+
+    return setting == NULL ? "" : setting->value;
+}
+
+static uint32_t is_on(const struct accel_model_plan *plan, const char *key)
+{
+    return strcmp(word_of(plan, key), "true") == 0;
+}
+
+static int64_t number_of(const struct accel_model_plan *plan, const char *key)
+{
+    int64_t number = 0;
+
+    if (accel_plan_setting_number(accel_model_plan_plan(plan), key, &number, NULL) != ACCEL_OK)
+        number = strtoll(word_of(plan, key), NULL, 10);
+    return number;
+}
+
+static void read_settings(struct adapting *a)
+{
+    const char *least = word_of(a->plan, "weights.least");
+    int64_t group = number_of(a->plan, "weights.group");
+
+    while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
+        a->log2_group++;
+    a->scheme = strcmp(word_of(a->plan, "weights.scheme"), "asymmetric") == 0 ? ACCEL_SCHEME_ASYMMETRIC
+                                                                              : ACCEL_SCHEME_SYMMETRIC;
+    /* f16 as the floor leaves no rung. */
+    a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
+}
+
+/* ---- forms ---- */
+
+static uint32_t reads(const struct accel_model_plan *plan, uint32_t type)
+{
+    const struct accel_device_info *device = accel_plan_device(accel_model_plan_plan(plan));
+    const struct accel_facts *facts = device == NULL ? NULL : device->facts;
+
+    for (uint32_t i = 0; facts != NULL && i < facts->type_count; i++)
+        if (facts->types[i] == type)
+            return 1;
+    return facts == NULL || facts->type_count == 0;
+}
+
+/* The planar type of so many bits: the largest group of at most the one that is set that divides the rows. */
+static struct form form_of(const struct adapting *a, const struct matrix *m, uint32_t bits)
+{
+    uint64_t width = m->tensor->dims[m->tensor->rank - 1];
+    struct form form = {ACCEL_TYPE_NONE, 0, 0};
+    struct model_rows rows;
+
+    for (uint32_t log2_group = a->log2_group; log2_group >= 5; log2_group--) {
+        uint32_t type = ACCEL_PLANAR(bits, log2_group, a->scheme);
+
+        if (width % (UINT64_C(1) << log2_group) != 0 || !reads(a->plan, type) ||
+            model_rows_of(m->tensor, type, &rows) != ACCEL_OK)
+            continue;
+        form = (struct form){type, rows.rows * rows.all_bytes, 0};
+        break;
+    }
+    return form;
+}
+
+/* Adds what one row loses. */
+static int32_t measure_row(const struct adapting *a, const struct matrix *m, const struct model_rows *from,
+                           const struct model_rows *to, uint64_t row, double *difference, double *power)
+{
+    float *again = a->values + from->width;
+    unsigned char *bytes = (unsigned char *)(again + from->width);
+    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+    const void *read[ACCEL_FORMAT_PLANES] = {NULL};
+    int32_t code = model_rows_decode(a->file, m->tensor, from, row, 1, bytes, a->values, a->error);
+
+    if (code != ACCEL_OK)
+        return code;
+    for (uint32_t p = 0; p < to->planes; p++) {
+        planes[p] = bytes;
+        read[p] = bytes;
+        bytes += to->row_bytes[p];
+    }
+    code = accel_format_fit(to->type, a->values, NULL, (size_t)from->width, planes);
+    if (code == ACCEL_OK)
+        code = accel_format_decode(to->type, read, (size_t)from->width, again);
+    for (uint64_t i = 0; i < from->width && code == ACCEL_OK; i++) {
+        *difference += ((double)again[i] - a->values[i]) * ((double)again[i] - a->values[i]);
+        *power += (double)a->values[i] * a->values[i];
+    }
+    return code == ACCEL_OK ? ACCEL_OK
+                            : accel_error_set(a->error, code, "tensor '%s' cannot be converted", m->tensor->name);
+}
+
+static int32_t measure(const struct adapting *a, const struct matrix *m, struct form *form)
+{
+    double difference = 0, power = 0;
+    struct model_rows from, to;
+    uint64_t step;
+    int32_t code = model_rows_of(m->tensor, m->tensor->type, &from);
+
+    form->error = 0;
+    if (form->type == m->tensor->type || code != ACCEL_OK)
+        return code;
+    code = model_rows_of(m->tensor, form->type, &to);
+    step = from.rows / SAMPLE == 0 ? 1 : from.rows / SAMPLE;
+    for (uint64_t row = 0; row < from.rows && code == ACCEL_OK; row += step)
+        code = measure_row(a, m, &from, &to, row, &difference, &power);
+    form->error = power > 0 ? sqrt(difference / power) : 0;
+    return code;
+}
+
+/* The highest rung that takes fewer bytes than the matrix takes now. */
+static int32_t find_below(const struct adapting *a, struct matrix *m)
+{
+    m->below.type = ACCEL_TYPE_NONE;
+    for (size_t r = 0; r < RUNGS && m->below.type == ACCEL_TYPE_NONE; r++) {
+        struct form form = ladder[r] < a->least ? (struct form){ACCEL_TYPE_NONE, 0, 0} : form_of(a, m, ladder[r]);
+
+        if (form.type != ACCEL_TYPE_NONE && form.bytes < m->now.bytes)
+            m->below = form;
+    }
+    return m->below.type == ACCEL_TYPE_NONE ? ACCEL_OK : measure(a, m, &m->below);
+}
+
+/* The lowest rung that takes more bytes than the matrix takes now and fewer than in the file, or what it is there. */
+static struct form find_above(const struct adapting *a, const struct matrix *m)
+{
+    struct form above = {m->tensor->type, m->tensor->bytes, 0};
+
+    for (size_t r = 0; r < RUNGS; r++) {
+        struct form form = form_of(a, m, ladder[r]);
+
+        if (form.type != ACCEL_TYPE_NONE && form.bytes > m->now.bytes && form.bytes < above.bytes)
+            above = form;
+    }
+    return above;
+}
+
+/* ---- matrices ---- */
+
+static int32_t no_memory(struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_MEMORY, "no memory to adapt the precision of a model");
+}
+
+/* All matrices of the model that the file has, with the types that the plan gives them. */
+static int32_t list_matrices(struct adapting *a)
+{
+    const struct accel_plan *made = accel_model_plan_plan(a->plan);
+    uint32_t all = accel_plan_weight_count(made);
+    uint64_t widest = 0, bytes = 0;
+
+    a->matrices = calloc((size_t)all + 1, sizeof *a->matrices);
+    if (a->matrices == NULL)
+        return no_memory(a->error);
+    for (uint32_t i = 0; i < all; i++) {
+        const struct accel_plan_weight *weight = accel_plan_weight_get(made, i);
+        const struct accel_model_tensor *tensor = accel_model_file_find(a->file, weight->name);
+        struct model_rows rows;
+
+        if (tensor == NULL || tensor->rank != 2 || tensor->dims[0] < 2 || tensor->dims[1] < 2 ||
+            model_rows_of(tensor, tensor->type, &rows) != ACCEL_OK)
+            continue;
+        widest = rows.width > widest ? rows.width : widest;
+        bytes = rows.all_bytes > bytes ? rows.all_bytes : bytes;
+        a->matrices[a->count++] = (struct matrix){.tensor = tensor,
+                                                  .index = i,
+                                                  .begun = {weight->type, weight->bytes, 0},
+                                                  .now = {weight->type, weight->bytes, 0}};
+    }
+    /* No encoded row is larger than one of F32. */
+    a->values = malloc((size_t)(2 * widest + widest) * sizeof(float) + (size_t)bytes + 1);
+    return a->values == NULL ? no_memory(a->error) : ACCEL_OK;
+}
+
+/* ---- steps ---- */
+
+/* Squared error, each matrix counted by its elements, that the next step down adds for each byte it saves. */
+static double price_of(const struct matrix *m)
+{
+    double elements = (double)m->tensor->dims[0] * (double)m->tensor->dims[1];
+
+    if (m->below.type == ACCEL_TYPE_NONE)
+        return INFINITY;
+    return (m->below.error * m->below.error - m->now.error * m->now.error) * elements /
+           (double)(m->now.bytes - m->below.bytes);
+}
+
+static struct matrix *find_cheapest(struct adapting *a)
+{
+    struct matrix *best = NULL;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->matrices[i].below.type != ACCEL_TYPE_NONE &&
+            (best == NULL || price_of(&a->matrices[i]) < price_of(best)))
+            best = &a->matrices[i];
+    return best;
+}
+
+/* Steps down until `bytes` are saved or no matrix can go lower. */
+static int32_t step_down(struct adapting *a, uint64_t bytes, uint64_t *out_saved)
+{
+    struct matrix *best;
+    int32_t code = ACCEL_OK;
+
+    *out_saved = 0;
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
+        code = find_below(a, &a->matrices[i]);
+    while (code == ACCEL_OK && *out_saved < bytes && (best = find_cheapest(a)) != NULL) {
+        *out_saved += best->now.bytes - best->below.bytes;
+        best->now = best->below;
+        code = find_below(a, best);
+    }
+    return code;
+}
+
+/* The matrix of the largest error over the tolerance that `spare` bytes let up, and to what. */
+static struct matrix *find_worst(struct adapting *a, double tolerance, uint64_t spare, struct form *out_above)
+{
+    struct matrix *worst = NULL;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        struct matrix *m = &a->matrices[i];
+        struct form above;
+
+        if (m->now.type == m->tensor->type || m->now.error <= tolerance ||
+            (worst != NULL && m->now.error <= worst->now.error))
+            continue;
+        above = find_above(a, m);
+        if (above.bytes - m->now.bytes > spare)
+            continue;
+        worst = m;
+        *out_above = above;
+    }
+    return worst;
+}
+
+/* Steps up what was converted and is over the tolerance, the worst first, while `spare` bytes last. */
+static int32_t step_up(struct adapting *a, double tolerance, uint64_t spare, uint32_t *out_steps)
+{
+    struct matrix *worst;
+    struct form above;
+    int32_t code = ACCEL_OK;
+
+    while (code == ACCEL_OK && (worst = find_worst(a, tolerance, spare, &above)) != NULL) {
+        spare -= above.bytes - worst->now.bytes;
+        worst->now = above;
+        code = measure(a, worst, &worst->now);
+        ++*out_steps;
+    }
+    return code;
+}
+
+/* ---- what came of it ---- */
+
+static const char *type_name(uint32_t type, struct accel_format *format)
+{
+    return accel_format_describe(type, format) == ACCEL_OK ? format->name : "?";
+}
+
+/* Puts the types into a copy of the sketch, and makes the plan again with them. */
+static int32_t apply(struct adapting *a)
+{
+    struct accel_model_plan *plan = a->plan;
+    const struct accel_sketch *sketch = accel_model_description_sketch(plan->subject->description);
+    struct accel_sketch_weight *weights = plan->stepped;
+
+    if (weights == NULL)
+        weights = plan->stepped = malloc(((size_t)sketch->weight_count + 1) * sizeof *weights);
+    if (weights == NULL)
+        return no_memory(a->error);
+    if (sketch->weight_count != 0)
+        memcpy(weights, sketch->weights, sketch->weight_count * sizeof *weights);
+    plan->stepped_sketch = *sketch;
+    plan->stepped_sketch.weights = weights;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->matrices[i].now.type != a->matrices[i].begun.type)
+            weights[a->matrices[i].index].wanted = a->matrices[i].now.type;
+    return model_plan_remake(plan, a->error);
+}
+
+/* Matrices of one role that went the same way. */
+struct group {
+    const struct matrix *first;
+    uint32_t count;
+    uint64_t begun_bytes, now_bytes;
+    double begun_squares, now_squares;
+};
+
+static const char *role_of(const struct adapting *a, const struct matrix *m)
+{
+    return a->plan->stepped_sketch.weights[m->index].role;
+}
+
+static uint32_t same_way(const struct adapting *a, const struct matrix *one, const struct matrix *other)
+{
+    return one->begun.type == other->begun.type && one->now.type == other->now.type &&
+           strcmp(role_of(a, one), role_of(a, other)) == 0;
+}
+
+static void sum_group(const struct adapting *a, const struct matrix *first, struct group *out)
+{
+    *out = (struct group){.first = first};
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct matrix *m = &a->matrices[i];
+
+        if (!same_way(a, first, m))
+            continue;
+        out->count++;
+        out->begun_bytes += m->begun.bytes;
+        out->now_bytes += m->now.bytes;
+        out->begun_squares += m->begun.error * m->begun.error;
+        out->now_squares += m->now.error * m->now.error;
+    }
+}
+
+static int32_t note_group(struct adapting *a, const struct group *group)
+{
+    const uint32_t down = group->now_bytes < group->begun_bytes;
+    struct accel_format begun, now;
+    char text[400];
+    struct accel_plan_note note = {.size = sizeof note,
+                                   .level = ACCEL_NOTE_INFO,
+                                   .key = down ? "precision.dynamic" : "precision.tolerance",
+                                   .text = text,
+                                   .remedy = ""};
+
+    snprintf(text, sizeof text,
+             "%.40s: %u %s %s from %s, %" PRIu64 " bytes, relative error %.5f, to %s, %" PRIu64
+             " bytes, relative error %.5f",
+             role_of(a, group->first), group->count, group->count == 1 ? "matrix steps" : "matrices step",
+             down ? "down" : "up", type_name(group->first->begun.type, &begun), group->begun_bytes,
+             sqrt(group->begun_squares / group->count), type_name(group->first->now.type, &now), group->now_bytes,
+             sqrt(group->now_squares / group->count));
+    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
+}
+
+static int32_t note_all(struct adapting *a)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
+        const struct matrix *m = &a->matrices[i];
+        uint32_t earlier = 0;
+        struct group group;
+
+        if (m->now.type == m->begun.type)
+            continue;
+        for (uint32_t j = 0; j < i && !earlier; j++)
+            earlier = same_way(a, m, &a->matrices[j]);
+        if (earlier)
+            continue;
+        sum_group(a, m, &group);
+        code = note_group(a, &group);
+    }
+    return code;
+}
+
+/* The error of all that is converted, as one line. */
+static int32_t note_errors(struct adapting *a)
+{
+    const struct matrix *worst = NULL;
+    uint32_t converted = 0;
+    double squares = 0;
+    char text[400];
+    struct accel_plan_note note = {
+        .size = sizeof note, .level = ACCEL_NOTE_INFO, .key = "precision.measure", .text = text, .remedy = ""};
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
+        struct matrix *m = &a->matrices[i];
+
+        code = measure(a, m, &m->now);
+        if (m->now.type == m->tensor->type)
+            continue;
+        converted++;
+        squares += m->now.error * m->now.error;
+        worst = worst == NULL || m->now.error > worst->now.error ? m : worst;
+    }
+    if (code != ACCEL_OK || worst == NULL)
+        return code;
+    snprintf(text, sizeof text,
+             "%u matrices are converted: relative error %.5f in the mean of squares, at most %.5f "
+             "(%.160s)",
+             converted, sqrt(squares / converted), worst->now.error, worst->tensor->name);
+    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
+}
+
+/* Errors of all matrices as the settings have them. */
+static int32_t measure_all(struct adapting *a)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
+        code = measure(a, &a->matrices[i], &a->matrices[i].now);
+        a->matrices[i].begun.error = a->matrices[i].now.error;
+    }
+    return code;
+}
+
+/* Pages of mapped files round what steps save, so that a second round may be wanted. */
+static int32_t fit_memory(struct adapting *a)
+{
+    struct accel_plan_fit fit = model_plan_verdict(a->plan);
+    uint64_t saved = 1;
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t round = 0; round < ROUNDS && !fit.fits && saved != 0 && code == ACCEL_OK; round++) {
+        code = step_down(a, fit.short_by, &saved);
+        if (code == ACCEL_OK && saved != 0)
+            code = apply(a);
+        if (code == ACCEL_OK)
+            fit = model_plan_verdict(a->plan);
+    }
+    return code;
+}
+
+static int32_t keep_tolerance(struct adapting *a, double tolerance)
+{
+    struct accel_plan_fit fit = model_plan_verdict(a->plan);
+    uint32_t steps = 0;
+    int32_t code = ACCEL_OK;
+
+    if (tolerance > 0 && fit.fits)
+        code = step_up(a, tolerance, fit.budget == 0 ? UINT64_MAX : fit.budget - fit.needed, &steps);
+    return code == ACCEL_OK && steps != 0 ? apply(a) : code;
+}
+
+int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct adapting a = {.plan = plan, .error = error};
+    uint32_t dynamic = is_on(plan, "precision.dynamic"), measured = is_on(plan, "precision.measure");
+    double tolerance = (double)number_of(plan, "precision.tolerance") / 1000;
+    int32_t code;
+
+    if (plan->session == NULL || (!measured && tolerance <= 0 && (!dynamic || model_plan_verdict(plan).fits)))
+        return ACCEL_OK;
+    a.file = accel_model_file_of(plan->subject->model);
+    read_settings(&a);
+    code = list_matrices(&a);
+    if (code == ACCEL_OK)
+        code = measure_all(&a);
+    if (code == ACCEL_OK && dynamic)
+        code = fit_memory(&a);
+    if (code == ACCEL_OK)
+        code = keep_tolerance(&a, tolerance);
+    if (code == ACCEL_OK)
+        code = note_all(&a);
+    if (code == ACCEL_OK && measured)
+        code = note_errors(&a);
+    free(a.matrices);
+    free(a.values);
+    return code;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights made of another type while they are loaded. Rows are cut over threads; each has a band of rows in F32 and one
+ * encoded row, and digits go straight to their place, so that memory beside the weight itself stays small: scales and
+ * zero points of one weight, and a few rows for each thread.
+ */
+#include "config.h"
+
+#include "sdk/model/session/internal.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/format/rows.h"
+
+/* Rows that are decoded at once. */
+#define BAND 16u
+
+/* One weight, shared by all threads. */
+struct job {
+    const struct file_source *source;
+    const struct accel_model_tensor *tensor;
+    struct model_rows from;
+    struct model_rows to;
+    unsigned char *planes[ACCEL_FORMAT_PLANES]; /* of the whole weight; NULL: not wanted */
+};
+
+/* Rows begin .. end of one thread. */
+struct share {
+    const struct job *job;
+    uint64_t begin, end;
+    double difference, power;
+    struct accel_error error;
+    int32_t code;
+    uint32_t started;
+    pthread_t thread;
+};
+
+/* What a thread works in: one allocation. */
+struct room {
+    float *values; /* [BAND, width] */
+    float *again;  /* [width] */
+    unsigned char *raw;
+    unsigned char *encoded; /* one row, plane after plane */
+};
+
+static int32_t make_room(const struct job *job, struct room *room, struct accel_error *error)
+{
+    size_t floats = (BAND + 1) * (size_t)job->from.width, raw = BAND * job->from.all_bytes;
+
+    room->values = malloc(floats * sizeof(float) + raw + job->to.all_bytes);
+    if (room->values == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
+    room->again = room->values + BAND * job->from.width;
+    room->raw = (unsigned char *)(room->values + floats);
+    room->encoded = room->raw + raw;
+    return ACCEL_OK;
+}
+
+/* Encodes one row and puts its planes where they are wanted. */
+static int32_t convert_row(struct share *share, const struct room *room, const float *values, uint64_t row)
+{
+    const struct job *job = share->job;
+    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+    const void *read[ACCEL_FORMAT_PLANES] = {NULL};
+    unsigned char *at = room->encoded;
+    int32_t code;
+
+    for (uint32_t p = 0; p < job->to.planes; p++) {
+        planes[p] = at;
+        read[p] = at;
+        at += job->to.row_bytes[p];
+    }
+    code = accel_format_fit(job->to.type, values, NULL, (size_t)job->to.width, planes);
+    if (code == ACCEL_OK)
+        code = accel_format_decode(job->to.type, read, (size_t)job->to.width, room->again);
+    if (code != ACCEL_OK)
+        return accel_error_set(&share->error, code, "%s: tensor '%s', row %llu: it cannot be converted",
+                               accel_model_file_path(job->source->file), job->tensor->name, (unsigned long long)row);
+    for (uint32_t p = 0; p < job->to.planes; p++)
+        if (job->planes[p] != NULL)
+            memcpy(job->planes[p] + row * job->to.row_bytes[p], planes[p], job->to.row_bytes[p]);
+    for (uint64_t i = 0; i < job->to.width; i++) {
+        double difference = (double)room->again[i] - values[i];
+
+        share->difference += difference * difference;
+        share->power += (double)values[i] * values[i];
+    }
+    return ACCEL_OK;
+}
+
+static void *convert_share(void *data)
+{
+    struct share *share = data;
+    const struct job *job = share->job;
+    struct room room = {NULL};
+
+    share->code = make_room(job, &room, &share->error);
+    for (uint64_t row = share->begin; row < share->end && share->code == ACCEL_OK; row += BAND) {
+        uint64_t count = share->end - row < BAND ? share->end - row : BAND;
+
+        share->code = model_rows_decode(job->source->file, job->tensor, &job->from, row, count, room.raw, room.values,
+                                        &share->error);
+        for (uint64_t r = 0; r < count && share->code == ACCEL_OK; r++)
+            share->code = convert_row(share, &room, room.values + r * job->from.width, row + r);
+    }
+    free(room.values);
+    return NULL;
+}
+
+/* The caller is one of the threads; where another cannot be had, the caller does its part. Sums are added in the order
+ * of the shares, so that they are the same in every run. */
+static int32_t convert_all(const struct job *job, double *out_difference, double *out_power, struct accel_error *error)
+{
+    uint32_t count = job->source->threads == 0 ? 1 : job->source->threads;
+    struct share *shares;
+    sigset_t all, before;
+    int32_t code = ACCEL_OK;
+
+    if (count > job->from.rows)
+        count = job->from.rows == 0 ? 1 : (uint32_t)job->from.rows;
+    shares = calloc(count, sizeof *shares);
+    if (shares == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u threads", count);
+    for (uint32_t i = 0; i < count; i++)
+        shares[i] =
+            (struct share){.job = job, .begin = job->from.rows * i / count, .end = job->from.rows * (i + 1) / count};
+    sigfillset(&all);
+    /* A fault is handled where it happens: a mapped file that shrinks is one. */
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (uint32_t i = 1; i < count; i++)
+        shares[i].started = pthread_create(&shares[i].thread, NULL, convert_share, &shares[i]) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    *out_difference = *out_power = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (shares[i].started)
+            pthread_join(shares[i].thread, NULL);
+        else
+            convert_share(&shares[i]);
+        if (shares[i].code != ACCEL_OK && code == ACCEL_OK)
+            code = accel_error_set(error, shares[i].code, "%s", shares[i].error.text);
+        *out_difference += shares[i].difference;
+        *out_power += shares[i].power;
+    }
+    free(shares);
+    return code;
+}
+
+static int32_t refuse(const struct job *job, int32_t code, struct accel_error *error)
+{
+    return accel_error_set(error, code, "%s: tensor '%s' of type %s cannot be converted",
+                           accel_model_file_path(job->source->file), job->tensor->name, job->tensor->type_name);
+}
+
+/* One line for a weight that is whole. */
+static int32_t tell(const struct job *job, double difference, double power, struct accel_error *error)
+{
+    struct accel_plan_note note = {
+        .size = sizeof note, .level = ACCEL_NOTE_INFO, .key = "log.quantization", .remedy = ""};
+    struct accel_format format;
+    char text[400];
+
+    if (job->source->told == NULL || accel_format_describe(job->to.type, &format) != ACCEL_OK)
+        return ACCEL_OK;
+    snprintf(text, sizeof text, "%.200s: %s, %llu bytes -> %s, %llu bytes: relative error %.5f", job->tensor->name,
+             job->tensor->type_name, (unsigned long long)job->tensor->bytes, format.name,
+             (unsigned long long)(job->to.rows * job->to.all_bytes), power > 0 ? sqrt(difference / power) : 0);
+    note.text = text;
+    return accel_plan_note(job->source->told, &note, error);
+}
+
+/* The digits to `memory`, the other planes to what is kept. */
+static int32_t convert_whole(struct job *job, const struct weight_type *row, void *memory, struct accel_error *error)
+{
+    struct conversion *kept = job->source->conversion;
+    uint64_t begin = model_rows_plane(&job->to, 1), bytes = job->to.rows * job->to.all_bytes - begin;
+    int32_t code;
+
+    kept->row = NULL;
+    free(kept->planes);
+    kept->planes = malloc(bytes + 1);
+    if (kept->planes == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
+    job->planes[0] = memory;
+    for (uint32_t p = 1; p < job->to.planes; p++)
+        job->planes[p] = (unsigned char *)kept->planes + model_rows_plane(&job->to, p) - begin;
+    code = convert_all(job, &kept->difference, &kept->power, error);
+    if (code == ACCEL_OK)
+        code = tell(job, kept->difference, kept->power, error);
+    if (code == ACCEL_OK)
+        kept->row = row;
+    return code;
+}
+
+/* A piece of any plane, for which the whole plane is made. */
+static int32_t convert_piece(struct job *job, uint32_t plane, uint64_t offset, void *memory, uint64_t bytes,
+                             struct accel_error *error)
+{
+    double difference, power;
+    int32_t code;
+
+    job->planes[plane] = malloc(job->to.rows * job->to.row_bytes[plane] + 1);
+    if (job->planes[plane] == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
+    code = convert_all(job, &difference, &power, error);
+    if (code == ACCEL_OK)
+        memcpy(memory, job->planes[plane] + offset, bytes);
+    free(job->planes[plane]);
+    return code;
+}
+
+int32_t file_source_convert(const struct file_source *source, const struct weight_type *row, uint32_t plane,
+                            uint64_t offset, void *memory, uint64_t bytes, struct accel_error *error)
+{
+    struct job job = {.source = source, .tensor = accel_model_file_find(source->file, row->name)};
+    const struct conversion *kept = source->conversion;
+    uint64_t whole;
+    int32_t code = model_rows_of(job.tensor, job.tensor->type, &job.from);
+
+    if (code == ACCEL_OK)
+        code = model_rows_of(job.tensor, row->type, &job.to);
+    if (code != ACCEL_OK)
+        return refuse(&job, code, error);
+    whole = plane < job.to.planes ? job.to.rows * job.to.row_bytes[plane] : 0;
+    if (offset > whole || bytes > whole - offset)
+        return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s': plane %u has %llu bytes", row->name, plane,
+                               (unsigned long long)whole);
+    if (plane == 0 && bytes == whole)
+        return convert_whole(&job, row, memory, error);
+    if (plane == 0 || kept->row != row)
+        return convert_piece(&job, plane, offset, memory, bytes, error);
+    memcpy(memory,
+           (const unsigned char *)kept->planes + model_rows_plane(&job.to, plane) - model_rows_plane(&job.to, 1) +
+               offset,
+           bytes);
+    return ACCEL_OK;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which weights of a session are made when they are loaded: those that the plan has in other types than the file. */
+#include "sdk/model/session/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct weight_type *)a)->name, ((const struct weight_type *)b)->name);
+}
+
+int32_t session_types_create(struct accel_session *session, struct accel_error *error)
+{
+    uint32_t all = accel_plan_weight_count(session->plan), count = 0;
+    struct weight_type *rows = calloc((size_t)all + 1, sizeof *rows);
+
+    session->types.rows = rows;
+    session->converted = calloc((size_t)all + 1, sizeof *session->converted);
+    if (rows == NULL || session->converted == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the types of %u weights", all);
+    for (uint32_t i = 0; i < all; i++) {
+        const struct accel_plan_weight *weight = accel_plan_weight_get(session->plan, i);
+        const struct accel_model_tensor *tensor = accel_model_file_find(session->model->file, weight->name);
+
+        /* The tensor's own string outlives the session; that of the plan only until its next sketch. */
+        if (weight->converted && tensor != NULL && tensor->rank == 2)
+            rows[count++] = (struct weight_type){.name = tensor->name, .type = weight->type};
+    }
+    qsort(rows, count, sizeof *rows, compare);
+    for (uint32_t i = 0; i < count; i++)
+        session->converted[i] = rows[i].name;
+    session->types.count = count;
+    return ACCEL_OK;
+}
+
+void session_types_free(struct accel_session *session)
+{
+    free((void *)session->types.rows);
+    free(session->converted);
+    free(session->conversion.planes);
+}
