@@ -16,6 +16,7 @@ accelctl_tests = \
 	%D%/memory.sh \
 	%D%/pages.sh \
 	%D%/plan.sh \
+	%D%/precision.sh \
 	%D%/plugins.sh \
 	%D%/profile.sh \
 	%D%/quantize.sh \

@@ -158,6 +158,32 @@ static uint64_t measured_peak(const struct opened *opened, uint64_t *out_residen
     return peak + *out_resident;
 }
 
+/* True for what the plan says of weights that were made for this run: steps of precision, conversions, errors. */
+static uint32_t is_of_weights(const struct accel_plan_note *note)
+{
+    return strncmp(note->key, "precision.", 10) == 0 || strcmp(note->key, "log.quantization") == 0;
+}
+
+static void print_weights(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+
+        if (is_of_weights(note))
+            fprintf(stderr, "weights    %s\n", note->text);
+    }
+}
+
+static json_t *weights_json(const struct accel_plan *plan)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (is_of_weights(accel_plan_note_get(plan, i)))
+            json_array_append_new(list, json_text(accel_plan_note_get(plan, i)->text));
+    return list;
+}
+
 static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
@@ -177,6 +203,7 @@ static void print_summary(const struct opened *opened, const struct accel_genera
             result->steps == 0 ? "" : speed_text(result->steps, result->decode_time, b), stop);
     fprintf(stderr, "placement  %u nodes on %s, %u fallbacks\n", accel_plan_node_count(plan),
             accel_plan_device(plan)->name, count_fallbacks(plan));
+    print_weights(plan);
 }
 
 /* Most bytes of each class that were held at once, by the name that the plan gives it. */
@@ -207,7 +234,8 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 
     accel_plan_fit(plan, &fit, NULL);
     return json_pack(
-        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I, s:o}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}",
+        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I, s:o}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}, "
+        "s:o}",
         "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
         (json_int_t)fit.needed, "measured", (json_int_t)peak, "resident_weights", (json_int_t)resident, "vm_hwm",
         (json_int_t)high_water, "classes", classes_json(opened, resident), "time", "prompt_tokens",
@@ -216,7 +244,7 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         (json_int_t)result->decode_time, "prompt_tokens_per_second", rate(result->prompt_tokens, result->prompt_time),
         "tokens_per_second", rate(result->steps, result->decode_time), "placement", "nodes",
         (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
-        (int)count_fallbacks(plan));
+        (int)count_fallbacks(plan), "weights", weights_json(plan));
 }
 
 /* What the next plan can learn from this run. Where it cannot be kept, that is said, and the run is as good. */

@@ -21,7 +21,8 @@
 /* Rows of a matrix that are measured. */
 enum { SAMPLE = 32, ROUNDS = 8 };
 
-static const uint32_t ladder[] = {8, 4, 3, 2};
+/* Bits; 16 is f16. */
+static const uint32_t ladder[] = {16, 8, 4, 3, 2};
 #define RUNGS (sizeof ladder / sizeof *ladder)
 
 /* One form of a matrix. */
@@ -82,7 +83,6 @@ static void read_settings(struct adapting *a)
         a->log2_group++;
     a->scheme = strcmp(word_of(a->plan, "weights.scheme"), "asymmetric") == 0 ? ACCEL_SCHEME_ASYMMETRIC
                                                                               : ACCEL_SCHEME_SYMMETRIC;
-    /* f16 as the floor leaves no rung. */
     a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
 }
 
@@ -106,6 +106,9 @@ static struct form form_of(const struct adapting *a, const struct matrix *m, uin
     struct form form = {ACCEL_TYPE_NONE, 0, 0};
     struct model_rows rows;
 
+    if (bits == 16)
+        return (struct form){reads(a->plan, ACCEL_F16) ? ACCEL_F16 : ACCEL_TYPE_NONE,
+                             m->tensor->dims[0] * m->tensor->dims[1] * 2, 0};
     for (uint32_t log2_group = a->log2_group; log2_group >= 5; log2_group--) {
         uint32_t type = ACCEL_PLANAR(bits, log2_group, a->scheme);
 

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Weights that a run makes of another type than the file's: the types of a plan run from any file, memory is what was
+# planned, precision steps down to fit a budget and up where the measured error is over the tolerance, and each step is
+# told with before and after.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+groups="--set weights.group=32"
+
+# The text of a run is that of the same numbers in f32: eight bits change no greedy token here.
+# shellcheck disable=SC2086
+{
+    try 0 "$accelctl" run "$f32" $exact -g -n 60 -q -p "Once upon a time"
+    cp "$work/out" "$work/plain"
+    try 0 "$accelctl" run "$f32" $exact -g -n 60 -q -p "Once upon a time" --set weights.type=q8 $groups
+    is "$(cat "$work/out")" "$(cat "$work/plain")" "the text of weights converted to q8"
+    for type in q8 q4 q3 q2; do
+        try 0 "$accelctl" run "$f32" -n 5 -p Once --set weights.type=$type $groups --json
+        "$json" "$work/out" accelctl/run/1 || fail "--json of $type"
+        is "$(value memory.planned)" "$(value memory.measured)" "memory of $type"
+    done
+    # Fewer bits take fewer bytes.
+    try 0 "$accelctl" plan "$f32" --json --set weights.type=q4 $groups
+    four=$(value verdict.needed)
+    try 0 "$accelctl" plan "$f32" --json --set weights.type=q2 $groups
+    [ "$(value verdict.needed)" -lt "$four" ] || fail "q2 takes no less than q4"
+}
+
+# Down: nothing changes where the plan fits, the least lossy matrices first where it does not, weights.least is the floor.
+try 5 "$accelctl" plan "$f32" --set memory.budget=1500KiB
+try 0 "$accelctl" plan "$f32" --set memory.budget=1500KiB --set precision.dynamic=true
+has "FITS"
+has "precision.dynamic"
+has "step down from f32"
+try 0 "$accelctl" plan "$f32" --set memory.budget=8MiB --set precision.dynamic=true
+grep -q "step down" "$work/out" && fail "steps without need"
+try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1500KiB --set precision.dynamic=true --json
+is "$(value memory.planned)" "$(value memory.measured)" "memory after steps"
+[ "$(value memory.measured)" -le 1536000 ] || fail "over the budget"
+case $(value weights.0) in *"step"*" down from f32, "*" bytes, relative error 0.00000, to f16, "*)  ;; *) fail "weights.0: $(value weights.0)" ;; esac
+try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true
+try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true \
+    --set weights.least=q8
+one_error "more than the budget"
+
+# Up: what is over the tolerance gets more bits, and no matrix stays over it where memory allows.
+try 0 "$accelctl" plan "$f32" --set weights.type=q2 --set weights.group=32 --set precision.measure=true
+grep -q "step up" "$work/out" && fail "steps up without a tolerance"
+has "36 matrices are converted: relative error 0.3"
+try 0 "$accelctl" plan "$f32" --set weights.type=q2 --set weights.group=32 --set precision.measure=true \
+    --set precision.tolerance=120
+has "step up from q2_g32"
+has "to q4_g32"
+has "36 matrices are converted: relative error 0.0"
+try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q2 --set weights.group=32 --set precision.tolerance=20
+grep -q "^weights    .* step up from q2_g32" "$work/err" || fail "a run does not tell of its steps"
+
+# A line for each matrix that was converted.
+try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q4 --set weights.group=32 --set log.quantization=true
+is "$(grep -c '^weights    .*: F32, .* bytes -> [a-z0-9_]*, .* bytes: relative error 0\.' "$work/err")" 36 "lines of conversions"
+
+finish
