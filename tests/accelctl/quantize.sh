@@ -48,7 +48,7 @@ grep -q 'blocks of Q8_0: it got F16$\|blocks of Q8_0: they got F16$' "$work/out"
 # Every word that the command knows is a type of the library, and is in the help.
 try 0 "$accelctl" quantize --help
 cp "$work/out" "$work/help"
-for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs q3_k q2_k; do
+for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k; do
     try 0 "$accelctl" quantize -n --type "$type" "$f32" "$work/none.gguf"
     grep -qw "$type" "$work/help" || fail "the help has no $type"
 done

@@ -18,7 +18,7 @@
 static const struct option_row options[] = {
     {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
      "type of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k (as without the option), q4_1, q4_0, "
-     "iq4_nl, iq4_xs, q3_k or q2_k",
+     "iq4_nl, iq4_xs, mxfp4, q3_k or q2_k",
      0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
      "values under one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4", 0, 0},

@@ -15,7 +15,7 @@ static const struct {
     const char *option;
     const char *words;
 } known[] = {
-    {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs q3_k q2_k"},
+    {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k"},
     {"quantize", "group", "32 64 128 256 512 row"},
     {"quantize", "scheme", "symmetric asymmetric"},
     {"plan", "emit", "llama-server vllm"},
