@@ -134,6 +134,15 @@ static void run_matmul(void *context, size_t part, size_t parts)
     p->run(&p->call, begin, end);
 }
 
+#define OFTEN 32
+
+/* A small problem, so often that starting threads does not count. */
+static void run_matmul_often(void *context, size_t part, size_t parts)
+{
+    for (int i = 0; i < OFTEN; i++)
+        run_matmul(context, part, parts);
+}
+
 static void random_weights(const struct accel_format *format, struct cpu_matrix *w, size_t n, size_t k)
 {
     float *row = must(malloc(k * sizeof(float)));
@@ -151,6 +160,31 @@ static void random_weights(const struct accel_format *format, struct cpu_matrix 
             memcpy((char *)planes[p] + j * w->stride[p], planes[p], w->stride[p]);
     }
     free(row);
+}
+
+/* Bytes of weights per second for few rows of x: from memory beside a plain read between the runs, and from the second
+ * cache, which shows what the operations alone would allow. */
+static void bench_decode(struct problem *p, const struct accel_format *format, size_t threads)
+{
+    const size_t n = p->call.n;
+    struct stream stream = {.bytes = p->call.w.plane[0], .size = n * p->call.w.stride[0]};
+    const double bytes = (double)n * (double)p->call.k * format->bits_per_value / 8;
+    double read = 1e9;
+    for (size_t m = 1; m <= 4; m *= 2) {
+        double time = best_time(read_stream, &stream, threads);
+        read = time < read ? time : read;
+        p->call.m = m;
+        p->call.n = n;
+        p->call.y_stride = n;
+        time = best_time(run_matmul, p, threads);
+        printf("  m=%zu %6.2f GB/s", m, bytes / time * 1e-9);
+        p->call.n = (size_t)((128u << 10) / (bytes / (double)n)) * threads;
+        run_matmul(p, 0, 1);
+        printf(" (cache %6.2f)",
+               bytes / (double)n * (double)p->call.n / best_time(run_matmul_often, p, threads) * 1e-9 * OFTEN);
+    }
+    printf("  read %6.2f", (double)stream.size / read * 1e-9);
+    p->call.n = n;
 }
 
 /* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
@@ -172,12 +206,7 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     table->quantize(x, K, K, &p.call.x8, 0, M);
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
-    for (size_t m = 1; m <= 4; m *= 2) {
-        p.call.m = m;
-        p.call.y_stride = N;
-        double bytes = (double)N * K * format.bits_per_value / 8;
-        printf("  m=%zu %6.2f GB/s", m, bytes / best_time(run_matmul, &p, threads) * 1e-9);
-    }
+    bench_decode(&p, &format, threads);
     for (size_t m = 16; m <= M; m *= 8) {
         p.call.m = m;
         p.call.n = SMALL_N;

@@ -6,7 +6,7 @@
  * Bound: operations.
  */
 #include "finish.h"
-#include "planar.h"
+#include "gemv.h"
 
 #define RUNS 8u    /* of a row of W taken apart at a time: 3 KiB */
 #define X_ROWS 64u /* rows of x that pass over them */
@@ -62,13 +62,6 @@ CPU_INLINE void pass_run(const struct kind kind, const struct run *run, const st
                 acc[r] = _mm256_add_ps(acc[r], minimum_part(kind, run, g, q, scale, x->sum + at));
         }
     }
-}
-
-CPU_INLINE float sum8(__m256 v)
-{
-    __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
 }
 
 /* The minima of a run where 32 weights share one. */
@@ -153,7 +146,8 @@ CPU_INLINE void matmul8(const struct kind kind, const struct cpu_matmul *call, s
 #define MATMUL8(name)                                                                                                  \
     void CPU_NAME(matmul8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                             \
     {                                                                                                                  \
-        matmul8(kind_##name, call, begin, end);                                                                        \
+        if (!CPU_NAME(gemv8)(kind_##name.type, call, begin, end))                                                      \
+            matmul8(kind_##name, call, begin, end);                                                                    \
     }
 
 MATMUL8(q5_0)
@@ -169,6 +163,8 @@ MATMUL8(mxfp4)
 
 void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
+    if (CPU_NAME(gemv8)(call->w.type, call, begin, end))
+        return;
     if (is_asymmetric(&call->w))
         matmul8(kind_planar_a, call, begin, end);
     else

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which family takes a matmul of few rows of x. */
+#include "gemv.h"
+
+int CPU_NAME(gemv8)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (call->m > GEMV_ROWS || call->m == 0 || call->m * call->k > GEMV_VALUES || begin >= end)
+        return 0;
+    return CPU_NAME(gemv8_k)(type, call, begin, end);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the vector kernels: matmul with few rows of x, rounded to 8 bits, which is bound by the bytes of W. The
+ * entries of every type ask gemv8 first; what it leaves is for the tiles of many rows. One file per family of types.
+ * 256-bit instructions at both levels, with the dot product instruction where the level has it.
+ */
+#ifndef CPU_VECTOR_GEMV_H
+#define CPU_VECTOR_GEMV_H
+
+#include "planar.h"
+
+#define GEMV_ROWS 4u       /* most rows of x */
+#define GEMV_VALUES 32768u /* most values of x: what is derived from them lies on the stack */
+#define GEMV_COLUMNS 16u   /* of y whose sums are kept until they are finished together */
+
+/* A row of x with what kernels want beside its digits. */
+struct gemv_x {
+    const int8_t *q;     /* [k] */
+    const float *scale;  /* [k / 32] */
+    const float *sum;    /* [k / 32]: scale times the sum of the digits */
+    const int16_t *half; /* [k / 16]: sums of 16 digits; only where the family makes them */
+};
+
+/* True when the call has been done. Families answer 0 for types that are not theirs. */
+typedef int gemv_fn(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end);
+gemv_fn CPU_NAME(gemv8);
+gemv_fn CPU_NAME(gemv8_k);
+
+/* Products of 32 unsigned digits with 32 of x, added up to 8 integers. */
+CPU_INLINE __m256i dot32u(__m256i digits, __m256i x)
+{
+#ifdef CPU_BUILD_AVX512
+    return _mm256_dpbusd_epi32(_mm256_setzero_si256(), digits, x);
+#else
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, x), _mm256_set1_epi16(1));
+#endif
+}
+
+/* The same for signed digits. */
+CPU_INLINE __m256i dot32s(__m256i digits, __m256i x)
+{
+    return dot32u(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
+}
+
+CPU_INLINE float sum8(__m256 v)
+{
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+}
+
+/*
+ * Asks for the lines of `bytes` (a constant) that lie GEMV_AHEAD bytes further on: rows follow one another in memory,
+ * so that this is the next row or the one after it. The processor's own prefetch stops at the end of a page.
+ */
+#define GEMV_AHEAD 2048u
+CPU_INLINE void gemv_prefetch(const uint8_t *p, size_t bytes)
+{
+    CPU_UNROLL
+    for (size_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(p + GEMV_AHEAD + at);
+}
+
+#endif

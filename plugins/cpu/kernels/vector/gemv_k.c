@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs).
+ * Layout: weights as they lie. Tile: a block of one row of W. One row of x meets the digits as they are taken apart in
+ * registers; for up to 4 rows they are kept in the first cache. Digits stay unsigned; what they are offset by is taken
+ * back through the sums of x. Where 16 weights share a scale it multiplies in integers (exact: 7 bits times products of
+ * at most 15 bits), where 32 do it joins the scale of x.
+ * Bound: bytes of W.
+ */
+#include "finish.h"
+#include "gemv.h"
+
+/* The kind whose digits have been taken apart already: a byte each. */
+static const struct kind kind_apart = {ACCEL_TYPE_NONE, 256, 256, 0, 0};
+static const struct kind kind_apart_signed = {ACCEL_IQ4_NL, 256, 256, 0, 0};
+
+/* Sums of a row of W with a row of x: four chains of additions, so that none is waited for. */
+struct sums {
+    __m256 a, b, c, d;
+};
+
+CPU_INLINE struct sums no_sums(void)
+{
+    const __m256 zero = _mm256_setzero_ps();
+    return (struct sums){zero, zero, zero, zero};
+}
+
+CPU_INLINE float total(struct sums s)
+{
+    return sum8(_mm256_add_ps(_mm256_add_ps(s.a, s.b), _mm256_add_ps(s.c, s.d)));
+}
+
+CPU_INLINE __m256 to_float(__m256i v)
+{
+    return _mm256_cvtepi32_ps(v);
+}
+
+CPU_INLINE __m256i left(__m256i v, const int bits)
+{
+    return bits > 0 ? _mm256_slli_epi16(v, bits) : bits < 0 ? _mm256_srli_epi16(v, -bits) : v;
+}
+
+/* Bits of every byte, moved left (right where negative) and masked. */
+CPU_INLINE __m256i part(const uint8_t *p, const int bits, const int mask)
+{
+    return _mm256_and_si256(left(load32(p), bits), _mm256_set1_epi8((char)mask));
+}
+
+/* The 32 digits of group g (a constant) of a block: unsigned, but for the iq4 formats. */
+CPU_INLINE __m256i group_digits(const struct kind kind, const uint8_t *block, const size_t g)
+{
+    const int i = (int)g, quarter = i % 4;
+    switch (kind.type) {
+    case ACCEL_Q2_K:
+        return part(block + 16 + g / 4 * 32, -2 * quarter, 3);
+    case ACCEL_Q3_K:
+        return _mm256_or_si256(part(block + 32 + g / 4 * 32, -2 * quarter, 3), part(block, 2 - i, 4));
+    case ACCEL_Q4_K:
+        return part(block + 16 + g / 2 * 32, i % 2 ? -4 : 0, 15);
+    case ACCEL_Q5_K:
+        return _mm256_or_si256(part(block + 48 + g / 2 * 32, i % 2 ? -4 : 0, 15), part(block + 16, 4 - i, 16));
+    case ACCEL_Q6_K:
+        return _mm256_or_si256(part(block + g / 4 * 64 + g % 2 * 32, quarter / 2 ? -4 : 0, 15),
+                               part(block + 128 + g / 4 * 32, 4 - 2 * quarter, 48));
+    case ACCEL_IQ4_XS:
+        return levels(nibbles(block + 8 + 16 * g));
+    default:
+        return load32(block + 32 * g);
+    }
+}
+
+/* ---- 32 weights share a scale ---- */
+
+/* Eight scales and eight minima of 6 bits (see unpack_scales6). */
+CPU_INLINE void scales6(const uint8_t *block, __m256 *out_scales, __m256 *out_minima)
+{
+    const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x03030303;
+    uint32_t a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
+    uint64_t scales = (a & six) | (uint64_t)((c & four) | (a >> 6 & two) << 4) << 32;
+    uint64_t minima = (b & six) | (uint64_t)((c >> 4 & four) | (b >> 6 & two) << 4) << 32;
+    *out_scales = to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)scales)));
+    *out_minima = to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)minima)));
+}
+
+/* Eight scales of 4 and 2 bits, 32 too high. */
+CPU_INLINE __m256 scales_iq4(const uint8_t *block)
+{
+    const __m256i nibble = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+    const __m256i pair = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+    __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)word_at(block + 4)), nibble);
+    __m256i high = _mm256_set1_epi32((int)((uint32_t)block[2] | (uint32_t)block[3] << 8));
+    low = _mm256_and_si256(low, _mm256_set1_epi32(15));
+    high = _mm256_and_si256(_mm256_srlv_epi32(high, pair), _mm256_set1_epi32(3));
+    return to_float(_mm256_sub_epi32(_mm256_or_si256(low, _mm256_slli_epi32(high, 4)), _mm256_set1_epi32(32)));
+}
+
+CPU_INLINE __m256 coarse_add(const struct kind kind, const uint8_t *block, const size_t g, const float *scale,
+                             const int8_t *q, __m256 sum)
+{
+    __m256i digits = group_digits(kind, block, g), x = load32(q + 32 * g);
+    __m256i dot = kind.type == ACCEL_IQ4_XS || kind.type == ACCEL_IQ4_NL ? dot32s(digits, x) : dot32u(digits, x);
+    return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
+}
+
+/* What a block's header says, whichever way its digits are read. */
+struct coarse {
+    __m256 scales;
+    __m256 minima;
+};
+
+CPU_INLINE struct coarse coarse_head(const struct kind kind, const uint8_t *block)
+{
+    const __m256 d = _mm256_set1_ps(half_to_float(block));
+    struct coarse head;
+    if (kind.minimum) {
+        scales6(block, &head.scales, &head.minima);
+        head.minima = _mm256_mul_ps(head.minima, _mm256_set1_ps(half_to_float(block + 2)));
+    } else {
+        head.scales = scales_iq4(block);
+    }
+    head.scales = _mm256_mul_ps(head.scales, d);
+    return head;
+}
+
+/* A block with a row of x. `digits`: the block, or its digits taken apart; `read` says which. */
+CPU_INLINE struct sums coarse_row(const struct kind kind, const struct kind read, const struct coarse *head,
+                                  const uint8_t *digits, const struct gemv_x *x, size_t b, struct sums s)
+{
+    const int8_t *q = x->q + 256 * b;
+    float scale[8];
+    _mm256_storeu_ps(scale, _mm256_mul_ps(head->scales, _mm256_loadu_ps(x->scale + 8 * b)));
+    s.a = coarse_add(read, digits, 0, scale, q, s.a);
+    s.b = coarse_add(read, digits, 1, scale, q, s.b);
+    s.c = coarse_add(read, digits, 2, scale, q, s.c);
+    s.d = coarse_add(read, digits, 3, scale, q, s.d);
+    s.a = coarse_add(read, digits, 4, scale, q, s.a);
+    s.b = coarse_add(read, digits, 5, scale, q, s.b);
+    s.c = coarse_add(read, digits, 6, scale, q, s.c);
+    s.d = coarse_add(read, digits, 7, scale, q, s.d);
+    if (kind.minimum)
+        s.a = _mm256_fnmadd_ps(head->minima, _mm256_loadu_ps(x->sum + 8 * b), s.a);
+    return s;
+}
+
+/* ---- 16 weights share a scale ---- */
+
+/* Sixteen scales of 16 bits: all, the first eight in both halves, and the last eight. */
+struct fine {
+    __m256i all;
+    __m256i first;
+    __m256i last;
+    __m256i minima;
+    __m256 d;
+    __m256 dmin;
+};
+
+/* The 6-bit scales of q3_k, 32 too high. */
+CPU_INLINE __m128i scales_q3(const uint8_t *block)
+{
+    const uint32_t four = 0x0f0f0f0f, two = 0x03030303;
+    const uint32_t a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
+    __m128i bytes =
+        _mm_setr_epi32((int)((a & four) | (c & two) << 4), (int)((b & four) | (c >> 2 & two) << 4),
+                       (int)((a >> 4 & four) | (c >> 4 & two) << 4), (int)((b >> 4 & four) | (c >> 6 & two) << 4));
+    return _mm_sub_epi8(bytes, _mm_set1_epi8(32));
+}
+
+/* Where there is no minimum, digits are an offset too high, which is a minimum in proportion to the scale. */
+CPU_INLINE struct fine fine_head(const struct kind kind, const uint8_t *block)
+{
+    struct fine f;
+    __m128i bytes;
+    if (kind.type == ACCEL_Q2_K) {
+        const __m128i both = _mm_loadu_si128((const __m128i *)block), four = _mm_set1_epi8(15);
+        bytes = _mm_and_si128(both, four);
+        f.minima = _mm256_cvtepi8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), four));
+        f.d = _mm256_set1_ps(half_to_float(block + 80));
+        f.dmin = _mm256_set1_ps(half_to_float(block + 82));
+    } else if (kind.type == ACCEL_Q3_K) {
+        bytes = scales_q3(block);
+        f.dmin = f.d = _mm256_set1_ps(half_to_float(block + 108));
+    } else {
+        bytes = _mm_loadu_si128((const __m128i *)(block + 192));
+        f.dmin = f.d = _mm256_set1_ps(half_to_float(block + 208));
+    }
+    f.all = _mm256_cvtepi8_epi16(bytes);
+    f.first = _mm256_permute4x64_epi64(f.all, 0x44);
+    f.last = _mm256_permute4x64_epi64(f.all, 0xee);
+    if (kind.type != ACCEL_Q2_K)
+        f.minima = _mm256_slli_epi16(f.all, kind.type == ACCEL_Q3_K ? 2 : 5);
+    return f;
+}
+
+/* The two scales of 32 weights: of the first 16 in the low half, of the others in the high half. */
+CPU_INLINE __m256i fine_pair(const struct fine *f, const size_t g)
+{
+    const int at = (int)(4 * (g % 4));
+    const __m256i low = _mm256_set1_epi16((short)(at | (at + 1) << 8)),
+                  high = _mm256_set1_epi16((short)((at + 2) | (at + 3) << 8));
+    return _mm256_shuffle_epi8(g < 4 ? f->first : f->last, _mm256_blend_epi32(low, high, 0xf0));
+}
+
+CPU_INLINE __m256 fine_add(const struct kind read, const struct fine *f, const uint8_t *digits, const size_t g,
+                           const float *scale, const int8_t *q, __m256 sum)
+{
+    __m256i pairs = _mm256_maddubs_epi16(group_digits(read, digits, g), load32(q + 32 * g));
+    __m256 dot = to_float(_mm256_madd_epi16(pairs, fine_pair(f, g)));
+    return _mm256_fmadd_ps(dot, _mm256_broadcast_ss(scale + g), sum);
+}
+
+/* A block with a row of x; the sums of 16 of x, each times its minimum, are eight numbers, one for each 32. */
+CPU_INLINE struct sums fine_row(const struct kind read, const struct fine *f, const uint8_t *digits,
+                                const struct gemv_x *x, size_t b, struct sums s)
+{
+    const int8_t *q = x->q + 256 * b;
+    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b);
+    const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
+    float scale[8];
+    _mm256_storeu_ps(scale, _mm256_mul_ps(f->d, xs));
+    s.a = fine_add(read, f, digits, 0, scale, q, s.a);
+    s.b = fine_add(read, f, digits, 1, scale, q, s.b);
+    s.c = fine_add(read, f, digits, 2, scale, q, s.c);
+    s.d = fine_add(read, f, digits, 3, scale, q, s.d);
+    s.a = fine_add(read, f, digits, 4, scale, q, s.a);
+    s.b = fine_add(read, f, digits, 5, scale, q, s.b);
+    s.c = fine_add(read, f, digits, 6, scale, q, s.c);
+    s.d = fine_add(read, f, digits, 7, scale, q, s.d);
+    s.a = _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f->minima, half)), _mm256_mul_ps(f->dmin, xs), s.a);
+    return s;
+}
+
+/* ---- rows ---- */
+
+CPU_INLINE struct sums block_one(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t b,
+                                 struct sums acc)
+{
+    if (kind.fine) {
+        const struct fine f = fine_head(kind, block);
+        return fine_row(kind, &f, block, x, b, acc);
+    }
+    const struct coarse head = coarse_head(kind, block);
+    return coarse_row(kind, kind, &head, block, x, b, acc);
+}
+
+/* A row of W with one row of x. */
+CPU_INLINE float dot_one(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t blocks)
+{
+    struct sums acc = no_sums();
+    for (size_t b = 0; b < blocks; b++, block += kind.block_bytes) {
+        gemv_prefetch(block, kind.block_bytes);
+        acc = block_one(kind, block, x, b, acc);
+    }
+    return total(acc);
+}
+
+CPU_INLINE void block_apart(const struct kind kind, const uint8_t *block, uint8_t *out)
+{
+    CPU_UNROLL
+    for (size_t g = 0; g < 8; g++)
+        store32((int8_t *)out + 32 * g, group_digits(kind, block, g));
+}
+
+CPU_INLINE void block_several(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t rows,
+                              size_t b, struct sums *acc)
+{
+    uint8_t digits[256];
+    block_apart(kind, block, digits);
+    if (kind.fine) {
+        const struct fine f = fine_head(kind, block);
+        for (size_t r = 0; r < rows; r++)
+            acc[r] = fine_row(kind_apart, &f, digits, x + r, b, acc[r]);
+        return;
+    }
+    const struct coarse head = coarse_head(kind, block);
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = coarse_row(kind, kind.minimum ? kind_apart : kind_apart_signed, &head, digits, x + r, b, acc[r]);
+}
+
+/* A row of W with `rows` rows of x; a column of `sums`. */
+CPU_INLINE void dot_several(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t rows,
+                            size_t blocks, float (*sums)[GEMV_COLUMNS], size_t column)
+{
+    struct sums acc[GEMV_ROWS];
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = no_sums();
+    for (size_t b = 0; b < blocks; b++, block += kind.block_bytes) {
+        gemv_prefetch(block, kind.block_bytes);
+        block_several(kind, block, x, rows, b, acc);
+    }
+    for (size_t r = 0; r < rows; r++)
+        sums[r][column] = total(acc[r]);
+}
+
+CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, const struct gemv_x *x, size_t begin,
+                     size_t end)
+{
+    const size_t blocks = call->k / 256;
+    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
+        float sums[GEMV_ROWS][GEMV_COLUMNS];
+        const size_t count = least(GEMV_COLUMNS, end - j);
+        const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * call->w.stride[0];
+        for (size_t c = 0; c < count; c++, row += call->w.stride[0]) {
+            if (call->m == 1)
+                sums[0][c] = dot_one(kind, row, x, blocks);
+            else
+                dot_several(kind, row, x, call->m, blocks, sums, c);
+        }
+        for (size_t r = 0; r < call->m; r++)
+            finish_row(call, r, j, count, sums[r]);
+    }
+}
+
+/* Sums of 16 digits each. */
+CPU_INLINE void half_sums(const int8_t *q, size_t values, int16_t *out)
+{
+    for (size_t i = 0; i < values; i += 32) {
+        __m256i sums = _mm256_maddubs_epi16(_mm256_set1_epi8(1), load32(q + i));
+        sums = _mm256_madd_epi16(sums, _mm256_set1_epi16(1));
+        __m128i two = _mm_hadd_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+        two = _mm_hadd_epi32(two, two);
+        out[i / 16] = (int16_t)_mm_extract_epi16(two, 0);
+        out[i / 16 + 1] = (int16_t)_mm_extract_epi16(two, 2);
+    }
+}
+
+int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    int16_t half[GEMV_VALUES / 16];
+    struct gemv_x x[GEMV_ROWS];
+    for (size_t r = 0; r < call->m; r++) {
+        const size_t blocks = call->k / CPU_BLOCK;
+        x[r] = (struct gemv_x){call->x8.q + r * call->k, call->x8.scale + r * blocks, call->x8.sum + r * blocks,
+                               half + 2 * r * blocks};
+    }
+    if (type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K)
+        half_sums(call->x8.q, call->m * call->k, half);
+    switch (type) {
+    case ACCEL_Q2_K:
+        gemv(kind_q2_k, call, x, begin, end);
+        return 1;
+    case ACCEL_Q3_K:
+        gemv(kind_q3_k, call, x, begin, end);
+        return 1;
+    case ACCEL_Q4_K:
+        gemv(kind_q4_k, call, x, begin, end);
+        return 1;
+    case ACCEL_Q5_K:
+        gemv(kind_q5_k, call, x, begin, end);
+        return 1;
+    case ACCEL_Q6_K:
+        gemv(kind_q6_k, call, x, begin, end);
+        return 1;
+    case ACCEL_IQ4_XS:
+        gemv(kind_iq4_xs, call, x, begin, end);
+        return 1;
+    default:
+        return 0;
+    }
+}
