@@ -14,12 +14,14 @@
 #include "sdk/model/format/pool.h"
 
 struct model_packed;
+struct model_planes;
 
 /* A tensor and where the file describes it, for messages. */
 struct model_tensor {
     struct accel_model_tensor face;
     uint64_t described_at;
     const struct model_packed *packed; /* not NULL: put together from others when it is read */
+    const struct model_planes *planes; /* not NULL: its planes lie apart (planes.h) */
 };
 
 struct accel_model_file {
@@ -34,6 +36,7 @@ struct accel_model_file {
     uint64_t tensor_count;
     uint64_t tensor_room;
     uint64_t packed_count; /* of tensors with `packed` */
+    uint64_t planes_count; /* of tensors with `planes` */
     const struct model_tensor **tensors_by_name;
     struct accel_model_value *values;
     uint64_t value_count;

@@ -13,6 +13,7 @@
 #include "sdk/model/format/container.h"
 #include "sdk/model/format/fault.h"
 #include "sdk/model/format/packed.h"
+#include "sdk/model/format/planes.h"
 #include "sdk/model/format/text.h"
 
 #define SINGLE_NAME "model.safetensors"
@@ -171,6 +172,8 @@ int32_t accel_model_file_open(const char *path, const struct accel_model_open_op
     code = create(path, &file, error);
     if (code == ACCEL_OK)
         code = open_path(file, path, error);
+    if (code == ACCEL_OK)
+        code = model_planes_present(file, error);
     if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_READ) == 0)
         code = map_parts(file, error);
     if (code != ACCEL_OK) {
@@ -198,6 +201,8 @@ int32_t accel_model_file_open_memory(const void *bytes, uint64_t length, const c
         file->part_count = 1;
         code = read_single(file, error);
     }
+    if (code == ACCEL_OK)
+        code = model_planes_present(file, error);
     if (code != ACCEL_OK) {
         accel_model_file_close(file);
         return code;
@@ -291,29 +296,48 @@ int32_t accel_model_file_has_prefix(const struct accel_model_file *file, const c
     return at < file->tensor_count && strncmp(file->tensors_by_name[at]->face.name, prefix, strlen(prefix)) == 0;
 }
 
-/* How a tensor of this file is put together, or NULL. Callers may have copied the tensor, so that its name decides. */
-static const struct model_packed *packed_of(const struct accel_model_file *file,
-                                            const struct accel_model_tensor *tensor)
+/* The tensor of this file that has parts elsewhere, or NULL. Callers may have copied the tensor, so that its name
+ * decides. */
+static const struct model_tensor *apart(const struct accel_model_file *file, const struct accel_model_tensor *tensor)
 {
-    uint64_t at = file->packed_count == 0 ? file->tensor_count : lower_bound(file, tensor->name);
+    uint64_t at = file->packed_count + file->planes_count == 0 ? file->tensor_count : lower_bound(file, tensor->name);
     if (at == file->tensor_count || strcmp(file->tensors_by_name[at]->face.name, tensor->name) != 0)
         return NULL;
-    return file->tensors_by_name[at]->packed;
+    return file->tensors_by_name[at];
+}
+
+const void *accel_model_file_plane(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                                   uint32_t plane, uint64_t *out_bytes) ACCEL_NOEXCEPT
+{
+    const struct model_tensor *own;
+    struct model_plane place;
+    *out_bytes = 0;
+    if (tensor == NULL || tensor->part >= file->part_count)
+        return NULL;
+    own = apart(file, tensor);
+    if (own != NULL && own->packed != NULL)
+        return NULL;
+    place = (struct model_plane){tensor->offset, tensor->bytes, tensor->part};
+    if (own != NULL && own->planes != NULL && plane < own->planes->count)
+        place = own->planes->plane[plane];
+    else if (plane > 0)
+        return NULL;
+    *out_bytes = place.bytes;
+    return file->parts[place.part].data == NULL ? NULL : file->parts[place.part].data + place.offset;
 }
 
 const void *accel_model_file_data(const struct accel_model_file *file,
                                   const struct accel_model_tensor *tensor) ACCEL_NOEXCEPT
 {
-    if (tensor == NULL || tensor->part >= file->part_count || file->parts[tensor->part].data == NULL ||
-        packed_of(file, tensor) != NULL)
-        return NULL;
-    return file->parts[tensor->part].data + tensor->offset;
+    uint64_t bytes;
+    const void *data = accel_model_file_plane(file, tensor, 0, &bytes);
+    return data == NULL || bytes != tensor->bytes ? NULL : data;
 }
 
 int32_t accel_model_file_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                               uint64_t offset, uint64_t bytes, void *out, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    const struct model_packed *packed;
+    const struct model_tensor *own;
     uint64_t end;
     if (file == NULL || tensor == NULL || tensor->part >= file->part_count || (out == NULL && bytes > 0))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: a pointer is NULL");
@@ -321,9 +345,11 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
         return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_read: %llu bytes at %llu, the tensor has %llu",
                                (unsigned long long)bytes, (unsigned long long)offset,
                                (unsigned long long)tensor->bytes);
-    packed = packed_of(file, tensor);
-    if (packed != NULL)
-        return model_packed_read(file, packed, offset, bytes, out, error);
+    own = apart(file, tensor);
+    if (own != NULL && own->packed != NULL)
+        return model_packed_read(file, own->packed, offset, bytes, out, error);
+    if (own != NULL && own->planes != NULL)
+        return model_planes_read(file, own->planes, offset, bytes, out, error);
     return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
 }
 

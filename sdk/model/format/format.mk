@@ -15,6 +15,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/packed.c %D%/packed.h %D%/packed_config.c \
 	%D%/part.c %D%/part.h \
 	%D%/place.c %D%/place.h \
+	%D%/planes.c %D%/planes.h \
 	%D%/pool.c %D%/pool.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/safetensors.c %D%/safetensors_write.c \

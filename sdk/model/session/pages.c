@@ -35,21 +35,25 @@ static int compare(const void *a, const void *b)
 static struct range *list_ranges(const struct accel_session *session, uint64_t page, uint32_t *out_count)
 {
     const struct accel_graph *graph = session->step.graph;
-    struct range *ranges = graph == NULL ? NULL : calloc(graph->value_count, sizeof *ranges);
+    struct range *ranges =
+        graph == NULL ? NULL : calloc((size_t)graph->value_count * ACCEL_FORMAT_PLANES, sizeof *ranges);
     uint32_t found = 0, kept = 0;
 
     *out_count = 0;
     for (uint32_t v = 0; ranges != NULL && v < graph->value_count; v++) {
         const struct accel_model_tensor *tensor;
-        uintptr_t address;
 
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT ||
             weights_find_type(&session->types, graph->values[v]->key) != NULL)
             continue;
         tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
-        address = tensor == NULL ? 0 : (uintptr_t)accel_model_file_data(session->model->file, tensor);
-        if (address != 0 && tensor->bytes != 0)
-            ranges[found++] = (struct range){address / page, (address + tensor->bytes + page - 1) / page};
+        for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && tensor != NULL; p++) {
+            uint64_t bytes;
+            uintptr_t address = (uintptr_t)accel_model_file_plane(session->model->file, tensor, p, &bytes);
+
+            if (address != 0 && bytes != 0)
+                ranges[found++] = (struct range){address / page, (address + bytes + page - 1) / page};
+        }
     }
     if (found != 0)
         qsort(ranges, found, sizeof *ranges, compare);

@@ -57,6 +57,7 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     const struct file_source *source = (const struct file_source *)base;
     const unsigned char *data = NULL;
     struct plane found;
+    uint64_t bytes;
     int32_t code;
 
     *out_address = NULL;
@@ -68,9 +69,12 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     *out_bytes = found.bytes;
     if (!source->copy)
         data = accel_model_file_data(source->file, found.tensor);
-    if (data == NULL)
+    if (data != NULL)
+        *out_address = data + found.begin;
+    else if (!source->copy)
+        *out_address = accel_model_file_plane(source->file, found.tensor, plane, &bytes);
+    if (*out_address == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
-    *out_address = data + found.begin;
     return ACCEL_OK;
 }
 

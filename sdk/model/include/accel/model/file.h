@@ -57,7 +57,9 @@ struct accel_model_tensor {
     uint64_t bytes;                      /**< length of the data; offset + bytes is inside the file. A planar tensor
                                               of an opened model (accel/model/session.h) was put together from packed
                                               ones: `bytes` are those of its planes, one after the other, and it can
-                                              be read, not mapped; `offset` is where its digits lie */
+                                              be read, not mapped; `offset` is where its digits lie. One whose
+                                              planes lie apart in the file has the same, and its planes can be mapped:
+                                              accel_model_file_plane */
 };
 
 /** Kinds of metadata values. */
@@ -146,10 +148,21 @@ ACCEL_API int32_t accel_model_file_has_prefix(const struct accel_model_file *fil
 
 /**
  * The data of a tensor where it lies: little-endian, at whatever address the file gives it, so aligned only if the
- * file is. NULL when the file was opened for reading instead of mapping, or `tensor` is NULL.
+ * file is. NULL when the file was opened for reading instead of mapping, for tensors that lie in several places, or
+ * when `tensor` is NULL.
  */
 ACCEL_API const void *accel_model_file_data(const struct accel_model_file *file,
                                             const struct accel_model_tensor *tensor) ACCEL_NOEXCEPT;
+
+/**
+ * One plane of a tensor (accel/quant/format.h) where it lies, with its bytes: of tensors that a file holds in planes
+ * apart from each other (sdk/quant/LAYOUT.md), each of them; of all others plane 0 is the whole of
+ * accel_model_file_data. NULL where that is, for a plane that is not there, and for what is put together when it is
+ * read.
+ */
+ACCEL_API const void *accel_model_file_plane(const struct accel_model_file *file,
+                                             const struct accel_model_tensor *tensor, uint32_t plane,
+                                             uint64_t *out_bytes) ACCEL_NOEXCEPT;
 
 /**
  * Copies `bytes` bytes of a tensor, beginning `offset` bytes into it, to `out`. Works for mapped files and for read
