@@ -5,13 +5,13 @@
 
 #include <accel/model/quantize.h>
 #include <accel/quant/format.h>
+#include <stdbool.h>
 
 #include "sdk/model/format/gguf_write.h"
 
-/* Tensors that a packed matrix becomes. */
-enum { QUANTIZE_DIGITS, QUANTIZE_ZEROS, QUANTIZE_ORDER, QUANTIZE_SCALES, QUANTIZE_PARTS };
-
-/* Where they begin in the file. */
+/* Most tensors of a file that a converted tensor becomes, and where they begin in it. Which is which is the layout's.
+ */
+#define QUANTIZE_PARTS 4u
 struct quantize_places {
     uint64_t at[QUANTIZE_PARTS];
 };
@@ -29,10 +29,10 @@ struct accel_quantize_job {
     struct accel_quantize_row *rows;   /* [count] */
     struct model_gguf_tensor *tensors; /* [count] */
     struct model_gguf_header header;
-    /* Of folders only; places is NULL for GGUF. */
-    struct quantize_places *places; /* [count] */
-    struct accel_format format;     /* of converted tensors */
-    char *config;                   /* text of config.json */
+    uint32_t type;                  /* that was asked for */
+    struct accel_format *formats;   /* [count] of converted tensors */
+    struct quantize_places *places; /* [count] of converted tensors that become several; NULL in plain GGUF */
+    char *config;                   /* text of config.json, of folders only */
     uint64_t identity;              /* of the bytes that will be written */
     /* Of a budget only (budget.h); both NULL without one. */
     uint32_t *chosen;            /* [count] types; ACCEL_TYPE_NONE: by the rules */

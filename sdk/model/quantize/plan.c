@@ -17,156 +17,13 @@
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/quantize/budget.h"
+#include "sdk/model/quantize/choose.h"
 #include "sdk/model/quantize/layout.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
 #define ENCODERS 4u
 
 #define THREADS_MAX 1024u
-
-/* Types that can be written, with the number of general.file_type where most matrices have that type. */
-static const struct target {
-    const char *name;
-    const char *shown;
-    uint32_t type;
-    uint32_t number;
-    uint32_t narrow; /* type of matrices whose rows are no whole number of its blocks, where blocks of 32 fit */
-} targets[] = {
-    {"f32", "F32", ACCEL_F32, 0, ACCEL_F16},
-    {"f16", "F16", ACCEL_F16, 1, ACCEL_F16},
-    {"bf16", "BF16", ACCEL_BF16, 32, ACCEL_F16},
-    {"q8_0", "Q8_0", ACCEL_Q8_0, 7, ACCEL_F16},
-    {"q6_k", "Q6_K", ACCEL_Q6_K, 18, ACCEL_Q8_0},
-    {"q5_k", "Q5_K", ACCEL_Q5_K, 16, ACCEL_Q5_0},
-    {"q5_1", "Q5_1", ACCEL_Q5_1, 9, ACCEL_F16},
-    {"q5_0", "Q5_0", ACCEL_Q5_0, 8, ACCEL_F16},
-    {"q4_k", "Q4_K", ACCEL_Q4_K, 14, ACCEL_Q4_0},
-    {"q4_1", "Q4_1", ACCEL_Q4_1, 3, ACCEL_F16},
-    {"q4_0", "Q4_0", ACCEL_Q4_0, 2, ACCEL_F16},
-    {"iq4_nl", "IQ4_NL", ACCEL_IQ4_NL, 25, ACCEL_F16},
-    {"iq4_xs", "IQ4_XS", ACCEL_IQ4_XS, 30, ACCEL_IQ4_NL},
-    {"mxfp4", "MXFP4", ACCEL_MXFP4, 38, ACCEL_F16},
-    {"q3_k", "Q3_K", ACCEL_Q3_K, 11, ACCEL_IQ4_NL},
-    {"q2_k", "Q2_K", ACCEL_Q2_K, 10, ACCEL_IQ4_NL},
-};
-#define TARGETS (sizeof(targets) / sizeof(targets[0]))
-
-static const struct target *find_target(const char *name)
-{
-    for (size_t i = 0; name != NULL && i < TARGETS; i++)
-        if (strcasecmp(targets[i].name, name) == 0)
-            return &targets[i];
-    return NULL;
-}
-
-/* The row of a type that is in the table. */
-static const struct target *find_type(uint32_t type)
-{
-    const struct target *target = targets;
-    while (target->type != type)
-        target++;
-    return target;
-}
-
-/* True when rows of `width` values are whole blocks of the type. */
-static bool divides(uint32_t type, uint64_t width)
-{
-    struct accel_format format;
-    return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
-}
-
-static bool is_kept(const struct accel_quantize_options *options, const char *name)
-{
-    for (uint32_t i = 0; i < options->keep_count; i++)
-        if (fnmatch(options->keep[i], name, 0) == 0)
-            return true;
-    return false;
-}
-
-/* True when a row of `width` values can be read from `type`. */
-static bool decodes(uint32_t type, uint64_t width)
-{
-    struct accel_format format;
-    float value;
-    if (accel_format_describe(type, &format) != ACCEL_OK || width % format.block_values != 0)
-        return false;
-    if (format.kind == ACCEL_FORMAT_SCALAR)
-        return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F64;
-    return accel_format_decode(type, (const void *const[ACCEL_FORMAT_PLANES]){"", "", "", ""}, 0, &value) == ACCEL_OK;
-}
-
-static void keep(struct accel_quantize_row *row, const struct accel_model_tensor *tensor, const char *reason)
-{
-    row->to = row->from;
-    row->to_name = row->from_name;
-    row->converted = 0;
-    row->reason = reason;
-    row->bytes = tensor->bytes;
-}
-
-static void decide(const struct accel_quantize_options *options, const struct target *target,
-                   const struct accel_model_tensor *tensor, struct accel_quantize_row *row)
-{
-    uint64_t width = tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
-    *row = (struct accel_quantize_row){.size = sizeof(*row),
-                                       .from = tensor->type,
-                                       .to = target->type,
-                                       .converted = 1,
-                                       .from_name = tensor->type_name,
-                                       .to_name = target->shown,
-                                       .elements = 1,
-                                       .name = tensor->name,
-                                       .reason = ""};
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        row->elements *= tensor->dims[i];
-    if (is_kept(options, tensor->name))
-        keep(row, tensor, "kept as asked");
-    else if (row->elements == 0)
-        keep(row, tensor, "holds no values");
-    else if (tensor->rank < 2)
-        keep(row, tensor, "no matrix");
-    else if (row->from == row->to)
-        keep(row, tensor, "has that type");
-    else if (!decodes(row->from, width))
-        keep(row, tensor, "its type cannot be decoded");
-    else if (!divides(row->to, width)) {
-        const struct target *other = find_type(divides(target->narrow, width) ? target->narrow : ACCEL_F16);
-        row->to = other->type;
-        row->to_name = other->shown;
-        row->reason = "rows are no whole number of blocks";
-        if (row->from == row->to)
-            keep(row, tensor, row->reason);
-    }
-}
-
-/* ---- the header ---- */
-
-/* The values of the file with general.file_type replaced or added. */
-static int32_t make_header(struct accel_quantize_job *job, const struct target *target, struct accel_error *error)
-{
-    static const char key[] = "general.file_type";
-    const char *name = accel_model_file_path(job->file);
-    uint64_t count = accel_model_file_value_count(job->file);
-    const struct accel_model_value **values = calloc((size_t)count + 1, sizeof(*values));
-    int32_t code;
-    struct accel_model_value own = {
-        .size = sizeof(own), .kind = ACCEL_MODEL_UNSIGNED, .key = key, .data = &target->number, .count = 1, .width = 4};
-    bool replaced = false;
-    if (values == NULL)
-        return model_no_memory(error, name, count * sizeof(*values));
-    for (uint64_t i = 0; i < count; i++) {
-        values[i] = accel_model_file_value(job->file, i);
-        if (strcmp(values[i]->key, key) == 0 && !replaced) {
-            values[i] = &own;
-            replaced = true;
-        }
-    }
-    if (!replaced)
-        values[count++] = &own;
-    code = model_gguf_header(name, values, count, job->tensors, job->count, &job->header, error);
-    free(values);
-    return code;
-}
 
 /* Everything that decides the bytes of the file: its header, the file that is read, and the encoders. */
 static int32_t identify(struct accel_quantize_job *job, struct accel_error *error)
@@ -189,62 +46,26 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
         facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
         job->identity = XXH3_64bits_withSeed(facts, sizeof(facts), job->identity);
     }
-    for (uint64_t i = 0; i < job->count; i++)
-        job->identity = XXH3_64bits_withSeed(&job->rows[i].converted, sizeof(uint32_t), job->identity);
-    return ACCEL_OK;
-}
-
-int32_t quantize_plan_gguf(struct accel_quantize_job *job, const struct accel_quantize_options *options,
-                           struct accel_error *error)
-{
-    const struct target *target = find_target(options->type);
-    int32_t code;
     for (uint64_t i = 0; i < job->count; i++) {
-        const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
-        decide(options, target, tensor, &job->rows[i]);
-        job->tensors[i] = (struct model_gguf_tensor){
-            .name = tensor->name, .dims = tensor->dims, .rank = tensor->rank, .type = job->rows[i].to};
+        const uint32_t row[2] = {job->rows[i].converted, job->rows[i].to};
+        job->identity = XXH3_64bits_withSeed(row, sizeof(row), job->identity);
     }
-    code = make_header(job, target, error);
-    for (uint64_t i = 0; i < job->count && code == ACCEL_OK; i++)
-        job->rows[i].bytes = job->tensors[i].bytes;
-    return code;
+    return ACCEL_OK;
 }
 
 static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
                     struct accel_error *error)
 {
-    int32_t code = ACCEL_OK;
-    job->layout = &quantize_layout_gguf;
-    if (accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS) {
-        job->layout = &quantize_layout_gptq;
-        code = accel_format_describe(accel_format_find(options->type), &job->format);
+    struct quantize_rules rules = {0};
+    int32_t code = quantize_rules_read(job->file, options, &rules, error);
+    if (code == ACCEL_OK) {
+        job->type = rules.type;
+        quantize_choose(job, &rules);
+        job->layout = quantize_layout_for(job);
+        code = job->layout->header(job, error);
     }
-    if (code == ACCEL_OK)
-        code = job->layout->plan(job, options, error);
+    quantize_rules_free(&rules);
     return code == ACCEL_OK ? identify(job, error) : code;
-}
-
-static int32_t refuse_type(const char *type, struct accel_error *error)
-{
-    char known[160];
-    size_t used = 0;
-    for (size_t i = 0; i < TARGETS && used < sizeof(known); i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", targets[i].name);
-    return accel_error_set(error, ACCEL_E_UNSUPPORTED, "type \"%.40s\" is none of %s", type == NULL ? "" : type, known);
-}
-
-/* Folders become folders of packed digits, and nothing else. */
-static int32_t check_folder(const char *path, const char *type, struct accel_error *error)
-{
-    struct accel_format format;
-    if (type != NULL && accel_format_describe(accel_format_find(type), &format) == ACCEL_OK &&
-        format.kind == ACCEL_FORMAT_PLANAR)
-        return ACCEL_OK;
-    return accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                           "%s: is written with types q2, q3, q4 and q8 in groups of 32 to 512, as q4_g128 or q4_g128a "
-                           "(with zero points), and not as \"%.40s\"",
-                           path, type == NULL ? "" : type);
 }
 
 /* A pattern that keeps nothing is one that was meant for another model, or misspelt. */
@@ -272,13 +93,6 @@ static int32_t check(const struct accel_model_file *file, const struct accel_qua
                      struct accel_error *error)
 {
     const char *path = accel_model_file_path(file);
-    int32_t code;
-    if (accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS) {
-        code = check_folder(path, options->type, error);
-        if (code != ACCEL_OK)
-            return code;
-    } else if (find_target(options->type) == NULL)
-        return refuse_type(options->type, error);
     if ((options->flags & ~ACCEL_QUANTIZE_NEAREST) != 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_quantize_options.flags 0x%x has unknown bits",
                                options->flags);
@@ -304,8 +118,9 @@ static struct accel_quantize_job *make(const struct accel_model_file *file,
                                        .progress_data = options->progress_data,
                                        .count = count,
                                        .rows = calloc((size_t)count + 1, sizeof(*job->rows)),
-                                       .tensors = calloc((size_t)count + 1, sizeof(*job->tensors))};
-    if (job->rows != NULL && job->tensors != NULL)
+                                       .tensors = calloc((size_t)count + 1, sizeof(*job->tensors)),
+                                       .formats = calloc((size_t)count + 1, sizeof(*job->formats))};
+    if (job->rows != NULL && job->tensors != NULL && job->formats != NULL)
         return job;
     accel_quantize_free(job);
     return NULL;
@@ -345,6 +160,7 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     free(job->header.data);
     free(job->rows);
     free(job->tensors);
+    free(job->formats);
     free(job->places);
     free(job->config);
     quantize_menus_free(job->menus, job->count);
@@ -360,6 +176,11 @@ uint64_t accel_quantize_count(const struct accel_quantize_job *job) ACCEL_NOEXCE
 const struct accel_quantize_row *accel_quantize_get(const struct accel_quantize_job *job, uint64_t index) ACCEL_NOEXCEPT
 {
     return index < accel_quantize_count(job) ? &job->rows[index] : NULL;
+}
+
+const char *accel_quantize_layout(const struct accel_quantize_job *job) ACCEL_NOEXCEPT
+{
+    return job == NULL ? NULL : job->layout->name;
 }
 
 uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT

@@ -10,6 +10,8 @@
 #define _GNU_SOURCE
 #include "sdk/model/session/internal.h"
 
+#include <accel/quant/format.h>
+
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

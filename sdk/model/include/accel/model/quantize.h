@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writes a model again with other types of weights: GGUF in, GGUF out; or a folder of safetensors in, a folder in the
- * layout of GPTQ (version 1) out, whose linear layers are packed and whose config.json says how. Matrices are decoded,
+ * Writes a model again with other types of weights: GGUF in, GGUF out; or a folder of safetensors in, a folder out.
+ * Where all packed matrices of a folder are linear layers of one planar integer type, they lie in the layout of GPTQ
+ * (version 1), which other tools read; types that the container has no number for lie in planes else
+ * (sdk/quant/LAYOUT.md). A type whose groups or blocks do not divide the rows of a matrix is narrowed for that one, and
+ * its row says so. Matrices are decoded,
  * and encoded under the scales that lose least, row by row by several threads, so that memory stays at a few rows for
  * each of them however large the model is. The file gets its name when it is complete; a run that was killed is taken
  * up where it was.
@@ -42,13 +45,17 @@ typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_b
 /** Flag: take the scale that the extreme value of a block gives, without a search. */
 #define ACCEL_QUANTIZE_NEAREST 1u
 
+/** accel_quantize_options.group: one group is the whole row. */
+#define ACCEL_QUANTIZE_GROUP_ROW 1u
+
 /** What to write. Open. */
 struct accel_quantize_options {
     uint32_t size;
     uint32_t threads;    /**< at most 1024; 0: 1 */
-    const char *type;    /**< of matrices: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1",
-                              "q4_0", "iq4_nl", "iq4_xs", "mxfp4", "q3_k" or "q2_k"; of folders planar ones, as
-                              "q4_g128" */
+    const char *type;    /**< of matrices, in folders of linear layers: "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k",
+                              "q5_1", "q5_0", "q4_k", "q4_1", "q4_0", "iq4_nl", "iq4_xs", "q3_k", "q2_k", "mxfp4";
+                              planar ones, as "q4_g128", "q4_g128a", "q3_row", "nf4_g64", "c4_row"; or one of "q8", "q4",
+                              "q3", "q2", "nf4", "c4" with `group` and `scheme` */
     uint32_t keep_count; /**< of `keep` */
     uint32_t flags;      /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are;
@@ -71,6 +78,16 @@ struct accel_quantize_options {
     const char *const
         *candidates; /**< types, named as `type`; NULL: all that this kind of file can hold, 2 to 8 bits */
     uint32_t candidate_count;
+
+    /* Which type a tensor gets, where no pattern keeps it and no budget chooses: the last of `roles` that fits it, else
+     * `critical`, else `type`. */
+    uint32_t group;           /**< of types without one: 32, 64, 128, 256, 512 or ACCEL_QUANTIZE_GROUP_ROW; 0: 128 */
+    const char *scheme;       /**< of types without one: "symmetric" or "asymmetric"; NULL: symmetric */
+    const char *const *roles; /**< "ROLE=TYPE": embedding, q, k, v, o, attention (these four), gate, up, down, ffn
+                                   (these three), head, norm or conv; vectors take scalars alone. One that no tensor
+                                   has is ACCEL_E_INVALID */
+    const char *critical;     /**< type of attention, embedding and head; NULL: as the others */
+    uint32_t role_count;      /**< of `roles` */
     uint32_t zero;
 };
 
@@ -103,6 +120,8 @@ ACCEL_API uint64_t accel_quantize_count(const struct accel_quantize_job *job) AC
 /** The tensor at `index`, in the order of the file, or NULL past the end. */
 ACCEL_API const struct accel_quantize_row *accel_quantize_get(const struct accel_quantize_job *job,
                                                               uint64_t index) ACCEL_NOEXCEPT;
+/** How the file lies: "GGUF", "safetensors", "GPTQ" or "accel 1". Lives as long as the library. */
+ACCEL_API const char *accel_quantize_layout(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
 /** Bytes of the file that is written. */
 ACCEL_API uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) ACCEL_NOEXCEPT;
 
