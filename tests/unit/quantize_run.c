@@ -379,7 +379,19 @@ static void test_refusals(void **state)
     refused(f.in, f.out, &options, ACCEL_E_INVALID);
     options.threads = 1;
     snprintf(cwd, sizeof cwd, "%.*s/hf", (int)(strrchr(f.in, '/') - f.in), f.in);
-    assert_non_null(strstr(refused(cwd, f.out, &options, ACCEL_E_UNSUPPORTED).text, "q4_g128"));
+    options.type = "q4";
+    options.group = 48;
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "group 48"));
+    options.group = ACCEL_QUANTIZE_GROUP_ROW;
+    options.scheme = "both";
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "\"both\""));
+    options.scheme = NULL;
+    options.roles = (const char *const[]){"ffn=q4_0", "tail=q8_0"};
+    options.role_count = 2;
+    assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_INVALID).text, "tail=q8_0"));
+    options.role_count = 1;
+    options.critical = "iq1_s";
+    assert_non_null(strstr(refused(cwd, f.out, &options, ACCEL_E_UNSUPPORTED).text, "iq1_s"));
     assert_false(exists(f.out, ".part"));
 }
 

@@ -54,14 +54,20 @@ uint32_t quantize_file_type(uint32_t type)
 
 /* ---- words ---- */
 
-/* Types that a group, and perhaps a scheme, completes. */
+/* Types that a group, and perhaps a scheme, completes; `group` is the usual one. */
 static const struct {
     const char *word;
     const char *begin; /* of the whole name */
-    uint32_t schemes;  /* 1: there are two */
+    uint32_t group;
+    uint32_t schemes; /* 1: there are two */
 } bare_types[] = {
-    {"q8", "q8", 1},   {"q4", "q4", 1}, {"q3", "q3", 1},       {"q2", "q2", 1},
-    {"nf4", "nf4", 0}, {"c4", "c4", 0}, {"cluster4", "c4", 0},
+    {"q8", "q8", 128, 1},
+    {"q4", "q4", 128, 1},
+    {"q3", "q3", 128, 1},
+    {"q2", "q2", 64, 1},
+    {"nf4", "nf4", 64, 0},
+    {"c4", "c4", ACCEL_QUANTIZE_GROUP_ROW, 0},
+    {"cluster4", "c4", ACCEL_QUANTIZE_GROUP_ROW, 0},
 };
 #define BARE_TYPES (sizeof(bare_types) / sizeof(bare_types[0]))
 
@@ -84,9 +90,10 @@ static int32_t refuse_type(const char *word, const char *what, struct accel_erro
 static uint32_t complete(size_t bare, const struct accel_quantize_options *options)
 {
     const bool asymmetric = options->scheme != NULL && strcmp(options->scheme, "asymmetric") == 0;
+    const uint32_t values = options->group == 0 ? bare_types[bare].group : options->group;
     char name[24], group[16] = "row";
-    if (options->group != ACCEL_QUANTIZE_GROUP_ROW)
-        snprintf(group, sizeof(group), "g%u", options->group == 0 ? 128 : options->group);
+    if (values != ACCEL_QUANTIZE_GROUP_ROW)
+        snprintf(group, sizeof(group), "g%u", values);
     snprintf(name, sizeof(name), "%s_%s%s", bare_types[bare].begin, group,
              asymmetric && bare_types[bare].schemes ? "a" : "");
     return accel_format_find(name);
@@ -357,8 +364,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
     }
     row->to = quantize_narrow(type, width_of(tensor));
     if (row->to != type)
-        row->reason =
-            find_target(type) != NULL ? "rows are no whole number of blocks" : "rows are no whole number of groups";
+        row->reason = "rows are no whole number of blocks";
     name_type(job, index);
     if (row->from == row->to)
         keep(row, tensor, row->reason);

@@ -81,8 +81,9 @@ struct accel_quantize_options {
 
     /* Which type a tensor gets, where no pattern keeps it and no budget chooses: the last of `roles` that fits it, else
      * `critical`, else `type`. */
-    uint32_t group;           /**< of types without one: 32, 64, 128, 256, 512 or ACCEL_QUANTIZE_GROUP_ROW; 0: 128 */
-    const char *scheme;       /**< of types without one: "symmetric" or "asymmetric"; NULL: symmetric */
+    uint32_t group;     /**< of types without one: 32, 64, 128, 256, 512 or ACCEL_QUANTIZE_GROUP_ROW; 0: 64 of "q2"
+                             and "nf4", the row of "c4", 128 of the others */
+    const char *scheme; /**< of types without one: "symmetric" or "asymmetric"; NULL: symmetric */
     const char *const *roles; /**< "ROLE=TYPE": embedding, q, k, v, o, attention (these four), gate, up, down, ffn
                                    (these three), head, norm or conv; vectors take scalars alone. One that no tensor
                                    has is ACCEL_E_INVALID */
