@@ -63,9 +63,9 @@ has "q4_0"
 has "Q8_0  "
 [ "$(ls -A "$work/tmp")" = "" ] || fail "left in TMPDIR: $(ls -A "$work/tmp")"
 try 0 "$accelctl" eval "$models/hf" --bits 2,3,4,8 --group 32 --scheme asymmetric --json --worst 0
-is "$(value models.0.name) $(value models.3.types.1.type)" "q2_g32a q8_g32a" "versions of a folder"
+is "$(value models.0.name) $(value models.3.types.0.type)" "q2_g32a q8_g32a" "versions of a folder"
 is "$(value models.0.made) $(value models.0.path)" "true null" "a version has no path"
-is "$(value models.2.types.1.tensors)" 20 "tensors of a type"
+is "$(value models.2.types.2.tensors)" 30 "tensors of a type"
 try 0 "$accelctl" eval --against "$f32" --type q4_0 "$q8" --json --worst 0
 is "$(value models.0.made) $(value models.1.name)" "false q4_0" "versions beside a file"
 try 2 "$accelctl" eval "$f32" --bits 7

@@ -110,13 +110,14 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     return -1;
 }
 
-/* A word that is no type of a GGUF file. Answers -1 to go on. */
+/* A word that is no type of a GGUF file. Names of planar types are the library's to judge. Answers -1 to go on. */
 static int check_type(const struct accel_model_file *file, uint32_t json, const char *type)
 {
     const char *words = option_words("quantize", "type"), *meant;
     char text[200], near[WORD_MOST];
 
-    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type))
+    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type) || strstr(type, "_g") != NULL ||
+        strstr(type, "_row") != NULL)
         return -1;
     meant = nearest_word(words, type, near);
     snprintf(text, sizeof text, "quantize: there is no type '%.40s' of a GGUF file%s%s%s", type,
