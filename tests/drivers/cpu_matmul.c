@@ -24,7 +24,13 @@ static const uint32_t types[] = {ACCEL_F32,
                                  ACCEL_PLANAR(3u, 7u, 0u),
                                  ACCEL_PLANAR(3u, 5u, 1u),
                                  ACCEL_PLANAR(2u, 6u, 1u),
-                                 ACCEL_PLANAR(8u, 9u, 1u)};
+                                 ACCEL_PLANAR(8u, 9u, 1u),
+                                 ACCEL_PLANAR(4u, 0u, 0u),
+                                 ACCEL_PLANAR(3u, 0u, 1u),
+                                 ACCEL_PLANAR(4u, 6u, ACCEL_SCHEME_NF4),
+                                 ACCEL_PLANAR(4u, 0u, ACCEL_SCHEME_NF4),
+                                 ACCEL_PLANAR(4u, 7u, ACCEL_SCHEME_CODEBOOK),
+                                 ACCEL_PLANAR(4u, 0u, ACCEL_SCHEME_CODEBOOK)};
 #define TYPES (sizeof(types) / sizeof(*types))
 
 /* Weights [rows, width] of a type, and the numbers that they stand for. */
@@ -38,12 +44,12 @@ static void weights_make(struct weights *w, uint32_t type, uint64_t rows, uint64
 {
     struct accel_format format;
     float *row = calloc(width, sizeof(*row));
-    uint64_t stride[3] = {0};
+    size_t stride[3] = {0};
 
     memset(w, 0, sizeof(*w));
     assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
     for (uint32_t p = 0; p < format.planes; p++) {
-        stride[p] = width / format.block_values * format.plane_bytes[p];
+        assert_int_equal(accel_format_row_bytes(type, p, width, &stride[p]), ACCEL_OK);
         w->bytes[p] = rows * stride[p];
         w->planes[p] = malloc(w->bytes[p]);
     }

@@ -61,8 +61,9 @@ static void block_put(const struct accel_format *format, uint8_t *digits, uint8_
 {
     if (format->kind == ACCEL_FORMAT_PLANAR) {
         digits_put(digits, format->plane_bytes[0]);
-        scale_put(scale);
-        if (format->planes == 3) /* most of them as encoders write them, some at the ends of the byte */
+        if (format->plane_bytes[1] > 0)
+            scale_put(scale);
+        if (format->plane_bytes[2] > 0) /* most of them as encoders write them, some at the ends of the byte */
             *zero = (uint8_t)(random_bits() >> (random_below(4) ? 8 - format->digit_bits : 0));
     } else if (format->kind == ACCEL_FORMAT_INTERLEAVED) {
         size_t count, at = scales_at(format->type, &count);
@@ -75,6 +76,19 @@ static void block_put(const struct accel_format *format, uint8_t *digits, uint8_
         float value = random_float() * 0.05f;
         void *plane = digits;
         assert_int_equal(accel_format_encode(format->type, &value, 1, &plane), ACCEL_OK);
+    }
+}
+
+/* What a row has beside its groups: a scale, a zero point or 16 levels of any order and size. */
+static void row_put(const struct accel_format *format, uint8_t *scale, uint8_t *last)
+{
+    if (format->row_bytes[1] > 0)
+        scale_put(scale);
+    if (format->row_bytes[2] == 1)
+        *last = (uint8_t)(random_bits() >> (random_below(4) ? 8 - format->digit_bits : 0));
+    for (uint32_t i = 0; i + 1 < format->row_bytes[2]; i += 2) {
+        uint16_t half = accel_f16_from_f32(random_float() * (random_below(8) ? 1.0f : 3.0f));
+        memcpy(last + i, &half, sizeof(half));
     }
 }
 
@@ -91,6 +105,9 @@ static struct weights weights_new(uint32_t type, size_t n, size_t k)
         block_put(&w.format, (uint8_t *)w.matrix.plane[0] + b * w.format.plane_bytes[0],
                   (uint8_t *)w.matrix.plane[1] + b * w.format.plane_bytes[1],
                   (uint8_t *)w.matrix.plane[2] + b * w.format.plane_bytes[2]);
+    for (size_t j = 0; j < n; j++)
+        row_put(&w.format, (uint8_t *)w.matrix.plane[1] + j * w.matrix.stride[1],
+                (uint8_t *)w.matrix.plane[2] + j * w.matrix.stride[2]);
     w.decoded_bytes = n * k * sizeof(float);
     w.decoded = guard_new(w.decoded_bytes);
     for (size_t j = 0; j < n; j++) {
@@ -153,6 +170,24 @@ static void inputs_free(struct inputs *in)
     guard_free(in->x8.sum, in->m * in->k / 32 * sizeof(float));
 }
 
+static double largest_half(const struct weights *w, uint32_t plane, size_t row)
+{
+    const uint8_t *halves = (const uint8_t *)w->matrix.plane[plane] + row * w->matrix.stride[plane];
+    double most = 0;
+    for (size_t i = 0; i < w->matrix.stride[plane]; i += 2)
+        most = fmax(most, fabs((double)accel_f16_to_f32((uint16_t)(halves[i] | halves[i + 1] << 8))));
+    return most;
+}
+
+/* With rounded activations levels are whole numbers of 16 bits: each is off by 1.6e-5 of the largest. */
+static double level_error(const struct weights *w, int eight, size_t row)
+{
+    const uint32_t scheme = w->format.type & 15u;
+    if (!eight || w->format.kind != ACCEL_FORMAT_PLANAR || scheme < ACCEL_SCHEME_NF4)
+        return 0;
+    return 1.6e-5 * largest_half(w, 1, row) * (scheme == ACCEL_SCHEME_CODEBOOK ? largest_half(w, 2, row) : 1);
+}
+
 /* x as the kernel sees it. */
 static double x_value(const struct inputs *in, int eight, size_t i, size_t l)
 {
@@ -180,11 +215,11 @@ static void check_result(const char *what, const struct weights *w, const struct
                 assert_int_equal(untouched, 0xa5a5a5a5u);
                 continue;
             }
-            double sum = 0, size = 0;
+            double sum = 0, size = 0, off = level_error(w, eight, j);
             for (size_t l = 0; l < in->k; l++) {
                 double product = w->decoded[j * in->k + l] * x_value(in, eight, i, l);
                 sum += product;
-                size += fabs(product);
+                size += fabs(product) + 1e5 * off * fabs(x_value(in, eight, i, l));
             }
             sum += call->bias ? in->bias[j] : 0;
             double want = function_value(call->function, sum) + (call->residual ? in->residual[at] : 0);

@@ -32,17 +32,20 @@ static int own_place(uint32_t type)
     return -1;
 }
 
-/* Planar types, 0 .. 39: by width, then group, then scheme. */
+#define PLANAR_TYPES 60u
+
+/* Planar types, 0 .. 59: by width, then group, then scheme; then those of 4 bits whose digits are places in a table. */
 static uint32_t planar_type(uint32_t index)
 {
-    static const uint32_t bits[4] = {2, 3, 4, 8};
-    return ACCEL_PLANAR(bits[index / 10], 5u + index / 2 % 5, index % 2);
+    static const uint32_t bits[4] = {2, 3, 4, 8}, groups[6] = {5, 6, 7, 8, 9, 0};
+    return index < 48 ? ACCEL_PLANAR(bits[index / 12], groups[index / 2 % 6], index % 2)
+                      : ACCEL_PLANAR(4u, groups[index / 2 % 6], ACCEL_SCHEME_NF4 + index % 2);
 }
 
 int cpu_weight_of(uint32_t type)
 {
     int place = own_place(type);
-    for (uint32_t i = 0; place < 0 && i < 40; i++)
+    for (uint32_t i = 0; place < 0 && i < PLANAR_TYPES; i++)
         place = planar_type(i) == type ? CPU_PLANAR : -1;
     return place;
 }
@@ -52,7 +55,7 @@ uint32_t cpu_type_at(uint32_t index)
     if (index < CPU_PLANAR)
         return weight_types[index];
     index -= CPU_PLANAR;
-    for (uint32_t i = 0; i < 40; i++) {
+    for (uint32_t i = 0; i < PLANAR_TYPES; i++) {
         if (own_place(planar_type(i)) < 0 && index-- == 0)
             return planar_type(i);
     }

@@ -48,8 +48,8 @@ enum cpu_weight {
     CPU_WEIGHTS
 };
 
-/* Type ids that kernels read: one for each place, and for CPU_PLANAR 40 less those with a place. */
-#define CPU_TYPES (CPU_PLANAR + 36u)
+/* Type ids that kernels read: one for each place, and for CPU_PLANAR 60 less those with a place. */
+#define CPU_TYPES (CPU_PLANAR + 56u)
 
 /* A good unit for cutting the rows of weights over threads. */
 #define CPU_MATMUL_ROWS 16u

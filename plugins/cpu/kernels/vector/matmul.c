@@ -83,7 +83,9 @@ CPU_INLINE void decode_runs(const struct kind kind, const struct cpu_matrix *w, 
 /* What the type of the matrix says is looked at for every call. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
-    if (is_asymmetric(w))
+    if (is_of_levels(w))
+        decode_levels(w, row, at, count, out);
+    else if (is_asymmetric(w))
         decode_runs(kind_planar_a, w, row, at, count, out);
     else
         decode_runs(kind_planar, w, row, at, count, out);

@@ -29,6 +29,15 @@ CPU_INLINE __m256i dot32(__m256i digits, __m256i x)
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
+/* The products of a block of a run with x. */
+CPU_INLINE __m256i dot_block(const struct kind kind, const struct run *run, size_t g, __m256i x)
+{
+    __m256i products = dot32(load32(run->digits + 32 * g), x);
+    if (has_levels(kind))
+        products = _mm256_add_epi32(_mm256_slli_epi32(products, 8), dot32(load32(run->low + 32 * g), x));
+    return products;
+}
+
 /* p[0] in the low half and p[1] in the high one. */
 CPU_INLINE __m256 two_floats(const float *p)
 {
@@ -50,14 +59,13 @@ CPU_INLINE void pass_run(const struct kind kind, const struct run *run, const st
                          size_t count, const size_t rows, __m256 acc[PAIR])
 {
     for (size_t g = 0; g < count; g++) {
-        __m256i digits = load32(run->digits + 32 * g);
         __m256 d = kind.fine ? two_floats(run->d + 2 * g) : _mm256_broadcast_ss(run->d + 2 * g);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             const size_t at = r * x->blocks + block + g;
             __m256i q = load32(x->q + r * x->k + (block + g) * 32);
             __m256 scale = _mm256_broadcast_ss(x->scale + at);
-            acc[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot32(digits, q)), _mm256_mul_ps(d, scale), acc[r]);
+            acc[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot_block(kind, run, g, q)), _mm256_mul_ps(d, scale), acc[r]);
             if (kind.minimum && kind.fine)
                 acc[r] = _mm256_add_ps(acc[r], minimum_part(kind, run, g, q, scale, x->sum + at));
         }
@@ -165,7 +173,9 @@ void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_
 {
     if (CPU_NAME(gemv8)(call->w.type, call, begin, end))
         return;
-    if (is_asymmetric(&call->w))
+    if (is_of_levels(&call->w))
+        matmul8(kind_levels, call, begin, end);
+    else if (is_asymmetric(&call->w))
         matmul8(kind_planar_a, call, begin, end);
     else
         matmul8(kind_planar, call, begin, end);

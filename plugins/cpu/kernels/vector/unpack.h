@@ -16,7 +16,8 @@
 struct run {
     int8_t digits[RUN_VALUES];
     float d[RUN_SCALES];
-    float m[RUN_SCALES]; /* written for kinds with a minimum only */
+    float m[RUN_SCALES];    /* written for kinds with a minimum only */
+    int8_t low[RUN_VALUES]; /* of kinds with levels only: weight i is d[i / 16] * (256 * digits[i] + low[i]) */
 };
 
 /* What is the same for all blocks of a format; a constant for the compiler. */
