@@ -17,12 +17,13 @@ struct quantize_places {
 };
 
 struct quantize_layout;
+struct quantize_statistics;
 
 struct accel_quantize_job {
     const struct accel_model_file *file;
     const struct quantize_layout *layout;
     uint32_t threads;
-    uint32_t nearest; /* 1: no search for scales */
+    uint32_t method; /* ACCEL_QUANTIZE_METHOD_..., but not ..._DEFAULT */
     accel_quantize_progress progress;
     void *progress_data;
     uint64_t count;
@@ -34,6 +35,14 @@ struct accel_quantize_job {
     struct quantize_places *places; /* [count] of converted tensors that become several; NULL in plain GGUF */
     char *config;                   /* text of config.json, of folders only */
     uint64_t identity;              /* of the bytes that will be written */
+    /* Calibration: what is kept of the options; NULL and 0 without. The statistics are made by the first who asks. */
+    struct quantize_calibration {
+        struct accel_context *context;
+        const struct accel_model *model;
+        const int32_t *ids;
+        uint64_t id_count, chunk, moments_bytes;
+    } calibration;
+    struct quantize_statistics *statistics; /* NULL: not asked for yet */
     /* Of a budget only (budget.h); both NULL without one. */
     uint32_t *chosen;            /* [count] types; ACCEL_TYPE_NONE: by the rules */
     struct quantize_menu *menus; /* [count] what each tensor may become */

@@ -17,18 +17,20 @@
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/quantize/budget.h"
+#include "sdk/model/quantize/calibration.h"
 #include "sdk/model/quantize/choose.h"
 #include "sdk/model/quantize/layout.h"
+#include "sdk/model/quantize/statistics.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
-#define ENCODERS 4u
+#define ENCODERS 5u
 
 #define THREADS_MAX 1024u
 
 /* Everything that decides the bytes of the file: its header, the file that is read, and the encoders. */
 static int32_t identify(struct accel_quantize_job *job, struct accel_error *error)
 {
-    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), 2 * ENCODERS + job->nearest, 0, 0};
+    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), ENCODERS, 0, 0};
     struct stat status;
     int fd = accel_model_file_part_fd(job->file, 0);
     if (fd >= 0 && fstat(fd, &status) != 0)
@@ -50,6 +52,7 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
         const uint32_t row[2] = {job->rows[i].converted, job->rows[i].to};
         job->identity = XXH3_64bits_withSeed(row, sizeof(row), job->identity);
     }
+    job->identity = quantize_calibration_identity(job, job->identity);
     return ACCEL_OK;
 }
 
@@ -113,7 +116,6 @@ static struct accel_quantize_job *make(const struct accel_model_file *file,
         return NULL;
     *job = (struct accel_quantize_job){.file = file,
                                        .threads = options->threads == 0 ? 1 : options->threads,
-                                       .nearest = (options->flags & ACCEL_QUANTIZE_NEAREST) != 0,
                                        .progress = options->progress,
                                        .progress_data = options->progress_data,
                                        .count = count,
@@ -145,7 +147,9 @@ int32_t accel_quantize_plan(const struct accel_model_file *file, const struct ac
     if (job == NULL)
         return model_no_memory(error, accel_model_file_path(file),
                                accel_model_file_tensor_count(file) * sizeof(*job->rows));
-    code = fill(job, &chosen, error);
+    code = quantize_calibration_read(job, &chosen, error);
+    if (code == ACCEL_OK)
+        code = fill(job, &chosen, error);
     if (code == ACCEL_OK)
         *out_job = job;
     else
@@ -163,6 +167,7 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     free(job->formats);
     free(job->places);
     free(job->config);
+    quantize_statistics_free(job->statistics);
     quantize_menus_free(job->menus, job->count);
     free(job->chosen);
     free(job);

@@ -10,6 +10,11 @@
  * each of them however large the model is. The file gets its name when it is complete; a run that was killed is taken
  * up where it was.
  *
+ * Error compensation (GPTQ) takes more memory: for the widest row of w values, what
+ * accel_quantize_options.moments_bytes allows (but 4 * w * w bytes at least), 4 * w * w for one factor, 1024 * w and 3
+ * * w * w / 128 while it is made, and for each thread 192 rows in three copies and half a megabyte. It takes w * w *
+ * rows multiplications for a matrix.
+ *
  * Ownership: a job owns what it shows, and keeps a reference to the file that is read, which the caller closes after
  * it. Threads: one thread at a time may use a job; accel_quantize_run starts its own, and they end before it returns.
  */
@@ -36,14 +41,22 @@ struct accel_quantize_row {
     const char *reason;    /**< why it has not the type that was asked for, or empty */
     double relative_error; /**< root of the sum of squared differences over that of squares; 0 where copied; filled by
                                 accel_quantize_run for tensors that this run wrote, -1 for those of an earlier one */
+    double output_error;   /**< the same of what the matrix gives for its calibrated inputs, of up to 128 of its rows;
+                                -1 where that is not known */
 };
 
 /** Tells how far a run is. Not 0 ends it with ACCEL_E_CANCELLED; what was written is kept. Any thread of the run, one
  * at a time. */
 typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_bytes, uint64_t all_bytes);
 
-/** Flag: take the scale that the extreme value of a block gives, without a search. */
+/** Flag: the same as ACCEL_QUANTIZE_METHOD_NEAREST. */
 #define ACCEL_QUANTIZE_NEAREST 1u
+
+#define ACCEL_QUANTIZE_METHOD_DEFAULT 0u    /**< error compensation with a calibration, search without */
+#define ACCEL_QUANTIZE_METHOD_NEAREST 1u    /**< the scale that the extreme value of a block gives */
+#define ACCEL_QUANTIZE_METHOD_SEARCH 2u     /**< the scale under which a block loses least */
+#define ACCEL_QUANTIZE_METHOD_IMPORTANCE 3u /**< the same, errors weighted with the mean square of what they meet */
+#define ACCEL_QUANTIZE_METHOD_GPTQ 4u       /**< column by column, later ones making up for what earlier ones lost */
 
 /** accel_quantize_options.group: one group is the whole row. */
 #define ACCEL_QUANTIZE_GROUP_ROW 1u
@@ -89,7 +102,8 @@ struct accel_quantize_options {
                                    has is ACCEL_E_INVALID */
     const char *critical;     /**< type of attention, embedding and head; NULL: as the others */
     uint32_t role_count;      /**< of `roles` */
-    uint32_t zero;
+    uint32_t method; /**< ACCEL_QUANTIZE_METHOD_...; the last two need a calibration. What no input is known of, and
+                          vectors, are searched for scales */
 };
 
 /** What a tensor would lose in one type. Open. Strings live as long as the job. */

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "sdk/model/quantize/encode.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/format/pool.h"
+#include "sdk/model/quantize/dense.h"
+#include "sdk/model/quantize/gptq_solve.h"
+
+#define HALF_LARGEST 65504.0f
+
+uint64_t quantize_width(const struct accel_quantize_job *job, uint64_t index)
+{
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
+    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+}
+
+int32_t quantize_room_make(struct quantize_room *room, uint64_t wanted, const char *path, struct accel_error *error)
+{
+    void *larger;
+    if (wanted <= room->bytes)
+        return ACCEL_OK;
+    larger = wanted > SIZE_MAX ? NULL : malloc((size_t)wanted);
+    if (larger == NULL)
+        return model_no_memory(error, path, wanted);
+    free(room->data);
+    *room = (struct quantize_room){larger, (size_t)wanted};
+    return ACCEL_OK;
+}
+
+void quantize_chunk_free(struct quantize_chunk *chunk)
+{
+    free(chunk->in.data);
+    free(chunk->values.data);
+    free(chunk->out.data);
+    free(chunk->again.data);
+    free(chunk->work.data);
+    free(chunk->scratch.data);
+}
+
+/* ---- what is read ---- */
+
+int32_t quantize_read(const struct accel_quantize_job *job, struct quantize_chunk *chunk, uint64_t offset,
+                      uint64_t bytes, const unsigned char **out_data, struct accel_error *error)
+{
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, chunk->tensor);
+    const unsigned char *data = accel_model_file_data(job->file, tensor);
+    int32_t code;
+    *out_data = data != NULL ? data + offset : NULL;
+    if (data != NULL)
+        return ACCEL_OK;
+    code = quantize_room_make(&chunk->in, bytes, accel_model_file_path(job->file), error);
+    *out_data = chunk->in.data;
+    return code == ACCEL_OK ? accel_model_file_read(job->file, tensor, offset, bytes, chunk->in.data, error) : code;
+}
+
+/* Pointers to the planes of a row, which lie one after the other; answers their bytes together. */
+static size_t planes_at(uint32_t type, size_t width, const void *row, void *out_planes[ACCEL_FORMAT_PLANES])
+{
+    struct accel_format format;
+    size_t bytes = 0, plane;
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return 0;
+    for (uint32_t p = 0; p < format.planes; p++) {
+        if (accel_format_row_bytes(type, p, width, &plane) != ACCEL_OK)
+            return 0;
+        out_planes[p] = (void *)((uintptr_t)row + bytes);
+        bytes += plane;
+    }
+    return bytes;
+}
+
+static int32_t refuse_tensor(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, int32_t code,
+                             struct accel_error *error)
+{
+    return accel_error_set(error, code, "%s: tensor %.100s cannot be converted", accel_model_file_path(job->file),
+                           job->rows[chunk->tensor].name);
+}
+
+static int32_t keep_it(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, int32_t code,
+                       struct accel_error *error)
+{
+    accel_error_remedy(error, "--keep '%.80s' copies it as it is", job->rows[chunk->tensor].name);
+    return code;
+}
+
+static int32_t refuse_values(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, uint64_t at,
+                             struct accel_error *error)
+{
+    uint64_t width = quantize_width(job, chunk->tensor);
+    accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.100s: value %llu of row %llu is not finite",
+                    accel_model_file_path(job->file), job->rows[chunk->tensor].name, (unsigned long long)(at % width),
+                    (unsigned long long)(chunk->row + at / width));
+    return keep_it(job, chunk, ACCEL_E_CORRUPT, error);
+}
+
+/* Rows of a tensor whose planes lie one after the other, each with all rows: read to the same order, of these rows. */
+static int32_t read_planes(const struct accel_quantize_job *job, struct quantize_chunk *chunk, size_t width,
+                           void *out_planes[ACCEL_FORMAT_PLANES], size_t out_bytes[ACCEL_FORMAT_PLANES],
+                           struct accel_error *error)
+{
+    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, chunk->tensor);
+    const char *path = accel_model_file_path(job->file);
+    const uint64_t all = row->elements / width;
+    uint64_t offset = 0;
+    size_t sum = planes_at(row->from, width, NULL, out_planes), at = 0;
+    int32_t code = quantize_room_make(&chunk->in, chunk->rows * sum, path, error);
+    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && code == ACCEL_OK; p++) {
+        out_bytes[p] = 0;
+        if (accel_format_row_bytes(row->from, p, width, &out_bytes[p]) != ACCEL_OK)
+            break;
+        out_planes[p] = (unsigned char *)chunk->in.data + at;
+        code = accel_model_file_read(job->file, tensor, offset + chunk->row * out_bytes[p], chunk->rows * out_bytes[p],
+                                     out_planes[p], error);
+        at += chunk->rows * out_bytes[p];
+        offset += all * out_bytes[p];
+    }
+    return code;
+}
+
+static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize_chunk *chunk, size_t width,
+                           struct accel_error *error)
+{
+    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
+    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+    size_t bytes[ACCEL_FORMAT_PLANES] = {0};
+    const unsigned char *data;
+    struct accel_format format;
+    float *values = chunk->values.data;
+    int32_t code = accel_format_describe(row->from, &format);
+    if (code == ACCEL_OK)
+        code = accel_format_row_bytes(row->from, 0, width, &bytes[0]);
+    if (code != ACCEL_OK)
+        return refuse_tensor(job, chunk, code, error);
+    if (format.planes > 1)
+        code = read_planes(job, chunk, width, planes, bytes, error);
+    else if ((code = quantize_read(job, chunk, chunk->row * bytes[0], chunk->rows * bytes[0], &data, error)) ==
+             ACCEL_OK)
+        planes[0] = (void *)(uintptr_t)data;
+    if (code != ACCEL_OK)
+        return code;
+    for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
+        const void *from[ACCEL_FORMAT_PLANES] = {NULL};
+        for (uint32_t p = 0; p < format.planes; p++)
+            from[p] = (const unsigned char *)planes[p] + r * bytes[p];
+        code = accel_format_decode(row->from, from, width, values + r * width);
+    }
+    if (code != ACCEL_OK)
+        return refuse_tensor(job, chunk, code, error);
+    for (uint64_t i = 0; i < chunk->rows * width; i++)
+        if (!isfinite(values[i]))
+            return refuse_values(job, chunk, i, error);
+    return ACCEL_OK;
+}
+
+/* ---- what is written ---- */
+
+static int32_t compensate(const struct accel_quantize_job *job, const struct quantize_way *way,
+                          struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct accel_error *error)
+{
+    const char *path = accel_model_file_path(job->file);
+    const struct gptq_matrix matrix = {
+        .type = job->rows[chunk->tensor].to, .width = width, .u = way->u, .weight = way->weight};
+    /* Twice, for measure_outputs. */
+    int32_t code = quantize_room_make(&chunk->work, 2 * chunk->rows * width * sizeof(float), path, error);
+    if (code == ACCEL_OK)
+        code = quantize_room_make(&chunk->scratch, gptq_scratch_bytes(chunk->rows, width), path, error);
+    if (code != ACCEL_OK)
+        return code;
+    memcpy(chunk->work.data, chunk->values.data, chunk->rows * width * sizeof(float));
+    code = gptq_solve(&matrix, chunk->work.data, chunk->rows, chunk->out.data, to_bytes, chunk->scratch.data);
+    return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
+}
+
+static int32_t encode_rows(const struct accel_quantize_job *job, const struct quantize_way *way,
+                           struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct accel_error *error)
+{
+    const uint32_t type = job->rows[chunk->tensor].to;
+    int32_t code = ACCEL_OK;
+    if (way->method == ACCEL_QUANTIZE_METHOD_GPTQ)
+        return compensate(job, way, chunk, width, to_bytes, error);
+    for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
+        void *to[ACCEL_FORMAT_PLANES] = {NULL};
+        const float *values = (const float *)chunk->values.data + r * width;
+        planes_at(type, width, (unsigned char *)chunk->out.data + r * to_bytes, to);
+        if (way->method == ACCEL_QUANTIZE_METHOD_NEAREST)
+            code = accel_format_encode(type, values, width, to);
+        else
+            code = accel_format_fit(type, values, way->weight, width, to);
+    }
+    return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
+}
+
+/* ---- what is lost ---- */
+
+/* Of the block in which `at` lies, the value of the largest size. */
+static size_t worst_of_block(uint32_t type, const float *values, size_t at, size_t width)
+{
+    struct accel_format format;
+    size_t block = 1, worst = at;
+    if (accel_format_describe(type, &format) == ACCEL_OK && format.block_values > 0)
+        block = format.kind == ACCEL_FORMAT_PLANAR && format.group == 0 ? width : format.block_values;
+    for (size_t i = at / block * block; i < (at / block + 1) * block && i < width; i++)
+        worst = fabsf(values[i]) > fabsf(values[worst]) ? i : worst;
+    return worst;
+}
+
+/* Scales are halves: what is too large for one becomes infinite, or is cut to less than half of itself where encoders
+ * keep to the largest scale. Of a block that has such a value, only the largest tells: others may round to nothing. */
+static bool is_too_large(uint32_t type, const float *values, float again, size_t at, size_t width)
+{
+    if (!isfinite(again))
+        return true;
+    return fabsf(values[at]) > HALF_LARGEST && fabsf(again) < fabsf(values[at]) / 2 &&
+           worst_of_block(type, values, at, width) == at;
+}
+
+/* Names the value for which the block around `at` cannot be stored. */
+static int32_t refuse_overflow(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, uint64_t row,
+                               size_t at, size_t width, struct accel_error *error)
+{
+    const struct accel_quantize_row *tensor = &job->rows[chunk->tensor];
+    const float *values = (const float *)chunk->values.data + row * width;
+    size_t worst = worst_of_block(tensor->to, values, at, width);
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: tensor %.100s: value %zu of row %llu is %g, too large for %s",
+                    accel_model_file_path(job->file), tensor->name, worst, (unsigned long long)(chunk->row + row),
+                    (double)values[worst], tensor->to_name);
+    return keep_it(job, chunk, ACCEL_E_UNSUPPORTED, error);
+}
+
+/* Sums of squares over the values and what will be stored of them, row by row. */
+static int32_t measure(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, size_t width,
+                       size_t to_bytes, struct quantize_sums *sums, struct accel_error *error)
+{
+    float *again = chunk->again.data;
+    const uint32_t type = job->rows[chunk->tensor].to;
+    int32_t code = ACCEL_OK;
+    for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
+        const float *values = (const float *)chunk->values.data + row * width;
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        planes_at(type, width, (const unsigned char *)chunk->out.data + row * to_bytes, planes);
+        code = accel_format_decode(type, (const void *const *)planes, width, again);
+        for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
+            if (is_too_large(type, values, again[i], i, width))
+                return refuse_overflow(job, chunk, row, i, width, error);
+            double d = (double)again[i] - (double)values[i];
+            sums->difference += d * d;
+            sums->power += (double)values[i] * (double)values[i];
+        }
+    }
+    return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
+}
+
+/* Sums of squares of what sampled rows give, of which the values are gathered at the beginning of the chunk. */
+static void measure_outputs(const struct accel_quantize_job *job, const struct quantize_way *way,
+                            struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct quantize_sums *sums)
+{
+    const uint32_t type = job->rows[chunk->tensor].to;
+    float *differences = chunk->work.data, *values = chunk->values.data;
+    size_t count = 0;
+    for (uint64_t row = 0; row < chunk->rows; row++) {
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        if ((chunk->row + row) % way->sampled != 0)
+            continue;
+        planes_at(type, width, (const unsigned char *)chunk->out.data + row * to_bytes, planes);
+        accel_format_decode(type, (const void *const *)planes, width, differences + count * width);
+        memmove(values + count * width, values + row * width, width * sizeof(*values));
+        for (size_t i = 0; i < width; i++)
+            differences[count * width + i] -= values[count * width + i];
+        count++;
+    }
+    if (count == 0)
+        return;
+    float *product = differences + chunk->rows * width;
+    sums->output_difference = dense_quadratic(differences, count, width, way->moments, product, chunk->scratch.data);
+    sums->output_power = dense_quadratic(values, count, width, way->moments, product, chunk->scratch.data);
+}
+
+int32_t quantize_encode(const struct accel_quantize_job *job, const struct quantize_way *way,
+                        struct quantize_chunk *chunk, size_t *out_row_bytes, struct quantize_sums *out_sums,
+                        struct accel_error *error)
+{
+    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
+    const char *path = accel_model_file_path(job->file);
+    void *planes[ACCEL_FORMAT_PLANES];
+    size_t width = (size_t)quantize_width(job, chunk->tensor), to_bytes = planes_at(row->to, width, NULL, planes);
+    int32_t code;
+    *out_row_bytes = to_bytes;
+    *out_sums = (struct quantize_sums){0};
+    if (to_bytes == 0)
+        return refuse_tensor(job, chunk, ACCEL_E_INVALID, error);
+    code = quantize_room_make(&chunk->values, chunk->rows * width * sizeof(float), path, error);
+    if (code == ACCEL_OK)
+        code = quantize_room_make(&chunk->out, chunk->rows * to_bytes, path, error);
+    if (code == ACCEL_OK)
+        code = quantize_room_make(&chunk->again, width * sizeof(float), path, error);
+    if (code == ACCEL_OK)
+        code = decode_rows(job, chunk, width, error);
+    if (code == ACCEL_OK)
+        code = encode_rows(job, way, chunk, width, to_bytes, error);
+    if (code == ACCEL_OK)
+        code = measure(job, chunk, width, to_bytes, out_sums, error);
+    if (code == ACCEL_OK && way->sampled > 0)
+        measure_outputs(job, way, chunk, width, to_bytes, out_sums);
+    return code;
+}

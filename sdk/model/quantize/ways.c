@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "sdk/model/quantize/ways.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/format/pool.h"
+#include "sdk/model/quantize/calibration.h"
+#include "sdk/model/quantize/dense.h"
+#include "sdk/model/quantize/gptq_solve.h"
+
+/* Rows of a tensor of which it is asked what they give. */
+#define SAMPLED ((uint64_t)128)
+
+/* Share of the mean square that is added to each: what the inputs do not say is not believed. */
+#define DAMPING 0.01
+
+struct quantize_ways {
+    struct accel_quantize_job *job;
+    uint32_t *inputs; /* [count] */
+    struct dense_team team;
+    /* Of one input. */
+    struct quantize_room factor; /* floats [width, width] */
+    struct quantize_room cost;   /* floats [width] */
+    const float *moments;
+};
+
+/* True where every value of the type is a digit under a scale. */
+static bool has_levels(uint32_t type)
+{
+    unsigned char nothing[1] = {0};
+    void *planes[ACCEL_FORMAT_PLANES] = {nothing, nothing, nothing, nothing};
+    return accel_format_put(type, planes, 0, 0, 0, NULL) == ACCEL_OK;
+}
+
+static uint32_t input_of(const struct accel_quantize_job *job, uint64_t tensor)
+{
+    const struct accel_quantize_row *row = &job->rows[tensor];
+    uint64_t width = 0;
+    if (job->method != ACCEL_QUANTIZE_METHOD_GPTQ || !row->converted || !has_levels(row->to) ||
+        quantize_statistics_power(job->statistics, row->name, &width) == NULL || width != quantize_width(job, tensor))
+        return QUANTIZE_NO_INPUT;
+    return quantize_statistics_input(job->statistics, row->name);
+}
+
+int32_t quantize_ways_create(struct accel_quantize_job *job, struct quantize_ways **out_ways, struct accel_error *error)
+{
+    struct quantize_ways *ways = calloc(1, sizeof(*ways));
+    int32_t code = ACCEL_OK;
+    *out_ways = ways;
+    if (ways != NULL)
+        ways->inputs = calloc((size_t)job->count + 1, sizeof(*ways->inputs));
+    if (ways == NULL || ways->inputs == NULL)
+        return model_no_memory(error, accel_model_file_path(job->file), job->count * sizeof(*ways->inputs));
+    ways->job = job;
+    if (job->method == ACCEL_QUANTIZE_METHOD_GPTQ || job->method == ACCEL_QUANTIZE_METHOD_IMPORTANCE)
+        code = quantize_job_statistics(job, error);
+    if (code == ACCEL_OK)
+        code = dense_team_create(job->threads, &ways->team, error);
+    for (uint64_t i = 0; i < job->count && code == ACCEL_OK; i++)
+        ways->inputs[i] = input_of(job, i);
+    return code;
+}
+
+void quantize_ways_free(struct quantize_ways *ways)
+{
+    if (ways == NULL)
+        return;
+    dense_team_free(&ways->team);
+    free(ways->factor.data);
+    free(ways->cost.data);
+    free(ways->inputs);
+    free(ways);
+}
+
+uint32_t quantize_ways_input(const struct quantize_ways *ways, uint64_t tensor)
+{
+    return ways->inputs[tensor];
+}
+
+int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struct accel_error *error)
+{
+    const struct accel_quantize_job *job = ways->job;
+    const char *path = accel_model_file_path(job->file);
+    const uint64_t width = quantize_width(job, tensor);
+    double share = DAMPING;
+    uint32_t input;
+    int32_t code = quantize_statistics_moments(job->statistics, job->rows[tensor].name, &ways->moments, &input, error);
+    if (code == ACCEL_OK && width > SIZE_MAX / sizeof(float) / width)
+        code = accel_error_set(error, ACCEL_E_LIMIT, "%s: tensor %.100s has rows of %llu values", path,
+                               job->rows[tensor].name, (unsigned long long)width);
+    if (code == ACCEL_OK)
+        code = quantize_room_make(&ways->factor, width * width * sizeof(float), path, error);
+    if (code == ACCEL_OK)
+        code = quantize_room_make(&ways->cost, width * sizeof(float), path, error);
+    if (code == ACCEL_OK)
+        code = dense_inverse_factor(ways->moments, (size_t)width, &ways->team, &share, ways->factor.data, error);
+    if (code == ACCEL_OK)
+        gptq_weights(ways->factor.data, (size_t)width, ways->cost.data);
+    return code;
+}
+
+void quantize_way_of(const struct quantize_ways *ways, uint64_t tensor, struct quantize_way *out_way)
+{
+    const struct accel_quantize_job *job = ways->job;
+    const uint64_t width = quantize_width(job, tensor), rows = width ? job->rows[tensor].elements / width : 0;
+    uint64_t known = 0;
+    *out_way = (struct quantize_way){.method = job->method};
+    if (ways->inputs[tensor] != QUANTIZE_NO_INPUT) {
+        out_way->sampled = (uint32_t)(rows / SAMPLED < UINT32_MAX ? (rows + SAMPLED - 1) / SAMPLED : UINT32_MAX);
+        out_way->weight = ways->cost.data;
+        out_way->moments = ways->moments;
+        out_way->u = ways->factor.data;
+        return;
+    }
+    if (job->method == ACCEL_QUANTIZE_METHOD_IMPORTANCE)
+        out_way->weight = quantize_statistics_power(job->statistics, job->rows[tensor].name, &known);
+    if (known != width)
+        out_way->weight = NULL;
+    if (job->method == ACCEL_QUANTIZE_METHOD_GPTQ || out_way->weight == NULL)
+        out_way->method = job->method == ACCEL_QUANTIZE_METHOD_NEAREST ? job->method : ACCEL_QUANTIZE_METHOD_SEARCH;
+}
