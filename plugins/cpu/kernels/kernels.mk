@@ -11,7 +11,7 @@ libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la libaccel-quant.la -lm
 # Compiled once per level.
 cpu_kernels_vector = %D%/vector/vec.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h %D%/vector/panel.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
 	%D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c \
-	%D%/vector/gemv.c %D%/vector/gemv_k.c
+	%D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/vector/simd.h %D%/avx512/matmul8.c
 
 if HAVE_AVX2

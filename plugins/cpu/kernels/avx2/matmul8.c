@@ -16,6 +16,7 @@
  * multiply-add pair reaches alone (73 %), 39 Gmac/s for 8 bits (80 % of half of it).
  */
 #include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/gemv.h"
 #include "plugins/cpu/kernels/vector/panel.h"
 
 #define FEW4 2u /* rows of x up to which the first way is the faster one, by bits of W: measured */
@@ -398,20 +399,24 @@ void cpu_matmul8_q4_1_avx2(const struct cpu_matmul *call, size_t begin, size_t e
 
 void cpu_matmul8_q8_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_g32, call, begin, end);
+    if (!cpu_gemv8_avx2(ACCEL_Q8_G32, call, begin, end))
+        matmul8(layout_q8_g32, call, begin, end);
 }
 
 void cpu_matmul8_q8_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_g128, call, begin, end);
+    if (!cpu_gemv8_avx2(ACCEL_Q8_G128, call, begin, end))
+        matmul8(layout_q8_g128, call, begin, end);
 }
 
 void cpu_matmul8_q4_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_g32, call, begin, end);
+    if (!cpu_gemv8_avx2(ACCEL_Q4_G32, call, begin, end))
+        matmul8(layout_q4_g32, call, begin, end);
 }
 
 void cpu_matmul8_q4_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_g128, call, begin, end);
+    if (!cpu_gemv8_avx2(ACCEL_Q4_G128, call, begin, end))
+        matmul8(layout_q4_g128, call, begin, end);
 }

@@ -9,6 +9,7 @@
  * integer sums in registers. Bound: operations. No speed is stated: measured on emulators only.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/gemv.h"
 #include "plugins/cpu/kernels/vector/panel.h"
 
 #define FEW 4u
@@ -317,20 +318,24 @@ void cpu_matmul8_q4_1_avx512(const struct cpu_matmul *call, size_t begin, size_t
 
 void cpu_matmul8_q8_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_g32, call, begin, end);
+    if (!cpu_gemv8_avx512(ACCEL_Q8_G32, call, begin, end))
+        matmul8(layout_q8_g32, call, begin, end);
 }
 
 void cpu_matmul8_q8_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_g128, call, begin, end);
+    if (!cpu_gemv8_avx512(ACCEL_Q8_G128, call, begin, end))
+        matmul8(layout_q8_g128, call, begin, end);
 }
 
 void cpu_matmul8_q4_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_g32, call, begin, end);
+    if (!cpu_gemv8_avx512(ACCEL_Q4_G32, call, begin, end))
+        matmul8(layout_q4_g32, call, begin, end);
 }
 
 void cpu_matmul8_q4_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_g128, call, begin, end);
+    if (!cpu_gemv8_avx512(ACCEL_Q4_G128, call, begin, end))
+        matmul8(layout_q4_g128, call, begin, end);
 }

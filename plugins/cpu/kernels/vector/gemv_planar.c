@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Few rows of x with planar weights of 2, 3, 4 and 8 bits, symmetric and asymmetric, groups of 32 up to the whole row.
+ * Layout: weights as they lie. Tile: 128 weights of one row of W with up to 4 rows of x. x is laid out anew once for a
+ * call, so that digits meet it in the order in which shifts and masks bring them out; the products of 128 weights end
+ * in 8 integers, each of one block of 32. Zero points are taken back through the sums of x in a group.
+ * Bound: bytes of W.
+ */
+#include "finish.h"
+#include "gemv.h"
+
+#define CHUNK 128u
+#define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are filled up with zeros to whole chunks */
+
+/* What the type says, and the shape. The first two are constants. */
+struct planar {
+    uint32_t bits;
+    uint32_t group; /* 32, 64, or 128 for 128 and more */
+    uint32_t shift; /* from chunk to group, where these hold 128 or more */
+    uint32_t zeros; /* 1: plane 2 has a zero point for each group */
+    size_t groups;
+    size_t chunks;
+    size_t blocks;
+};
+
+/* x as the chunks want it. */
+struct planar_x {
+    int8_t q[X_VALUES];
+    float scale[X_VALUES / 16];                       /* 8 for each chunk, in the order of lane_block */
+    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* of each group; rows lie sum_stride apart */
+    size_t sum_stride;
+};
+
+/* The scales of a row of W, and where the sums with each row of x begin: below zero by what zero points take away. */
+struct planar_scales {
+    float d[GEMV_VALUES / 32 + 8];
+    __m256 begin[GEMV_ROWS];
+};
+
+/* ---- x ---- */
+
+/* The block that lane `lane` of a chunk's products belongs to. */
+CPU_INLINE uint32_t lane_block(const uint32_t bits, uint32_t lane)
+{
+    const uint32_t four = (lane & 2) | lane >> 2;
+    return bits == 8 ? lane & 3 : bits == 4 ? four : lane >> 1;
+}
+
+/* 128 values of x in the order of planar_chunk. */
+CPU_INLINE void place_chunk(const uint32_t bits, const int8_t *q, int8_t *out)
+{
+    if (bits == 8) {
+        memcpy(out, q, CHUNK);
+        return;
+    }
+    for (size_t block = 0; block < 4; block++) {
+        for (size_t part = 0; bits == 4 && part < 2; part++)
+            memcpy(out + block / 2 * 64 + 32 * part + block % 2 * 16, q + 32 * block + 16 * part, 16);
+        for (size_t part = 0; bits < 4 && part < 4; part++)
+            memcpy(out + 32 * part + 8 * block, q + 32 * block + 8 * part, 8);
+    }
+}
+
+CPU_INLINE void place_row(const struct planar p, const struct cpu_matmul *call, size_t r, struct planar_x *out)
+{
+    const size_t per_group = p.blocks / p.groups, k = call->k;
+    const float *scale = call->x8.scale + r * p.blocks, *sum = call->x8.sum + r * p.blocks;
+    for (size_t c = 0; c < p.chunks; c++) {
+        const int8_t *q = call->x8.q + r * k + c * CHUNK;
+        int8_t part[CHUNK] = {0};
+        if (k - c * CHUNK < CHUNK)
+            q = memcpy(part, q, k - c * CHUNK);
+        place_chunk(p.bits, q, out->q + (r * p.chunks + c) * CHUNK);
+        for (uint32_t lane = 0; lane < 8; lane++) {
+            const size_t block = 4 * c + lane_block(p.bits, lane);
+            out->scale[(r * p.chunks + c) * 8 + lane] = block < p.blocks ? scale[block] : 0;
+        }
+    }
+    for (size_t g = 0; g < p.groups; g++) {
+        float all = 0;
+        for (size_t b = 0; b < per_group; b++)
+            all += sum[g * per_group + b];
+        out->sum[r * out->sum_stride + g] = all;
+    }
+    for (size_t g = p.groups; g < out->sum_stride; g++)
+        out->sum[r * out->sum_stride + g] = 0;
+}
+
+/* ---- scales of a row of W ---- */
+
+/* Up to eight halves. */
+CPU_INLINE __m256 eight_halves(const uint8_t *p, size_t count)
+{
+    uint8_t part[16] = {0};
+    if (count < 8)
+        p = memcpy(part, p, 2 * count);
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+
+CPU_INLINE __m256 eight_bytes(const uint8_t *p, size_t count)
+{
+    uint8_t part[8] = {0};
+    if (count < 8)
+        p = memcpy(part, p, count);
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+/* The number that stands for zero among the digits as chunks multiply them: those of 8 bits have a sign there. */
+CPU_INLINE __m256 zero_points(const struct planar p, const uint8_t *zeros, size_t g)
+{
+    const __m256 middle = _mm256_set1_ps(p.bits == 8 ? 128.0f : 0);
+    if (!p.zeros)
+        return _mm256_set1_ps(p.bits == 8 ? 0 : (float)(1 << (p.bits - 1)));
+    return _mm256_sub_ps(eight_bytes(zeros + g, p.groups - g), middle);
+}
+
+CPU_INLINE void planar_scales(const struct planar p, const struct cpu_matmul *call, const struct planar_x *x, size_t j,
+                              size_t rows, struct planar_scales *out)
+{
+    const uint8_t *scales = (const uint8_t *)call->w.plane[1] + j * call->w.stride[1];
+    const uint8_t *zeros = p.zeros ? (const uint8_t *)call->w.plane[2] + j * call->w.stride[2] : NULL;
+    for (size_t r = 0; r < rows; r++)
+        out->begin[r] = _mm256_setzero_ps();
+    for (size_t g = 0; g < p.groups; g += 8) {
+        const __m256 d = eight_halves(scales + 2 * g, p.groups - g);
+        const __m256 zero = _mm256_mul_ps(d, zero_points(p, zeros, g));
+        _mm256_storeu_ps(out->d + g, d);
+        for (size_t r = 0; r < rows; r++) {
+            const float *sum = x->sum + r * x->sum_stride + g;
+            out->begin[r] = _mm256_fnmadd_ps(zero, _mm256_loadu_ps(sum), out->begin[r]);
+        }
+    }
+}
+
+/* ---- chunks ---- */
+
+/* 128 digits in the order of place_chunk. */
+struct four {
+    __m256i a, b, c, d;
+};
+
+CPU_INLINE __m256i masked(__m256i v, const int shift, const int mask)
+{
+    return _mm256_and_si256(shift ? _mm256_srli_epi16(v, shift) : v, _mm256_set1_epi8((char)mask));
+}
+
+CPU_INLINE struct four two_bits(__m256i pairs)
+{
+    return (struct four){masked(pairs, 0, 3), masked(pairs, 2, 3), masked(pairs, 4, 3), masked(pairs, 6, 3)};
+}
+
+CPU_INLINE __m256i two_loads(const uint8_t *low, const uint8_t *high)
+{
+    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
+    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
+}
+
+/* 4 in the byte of each digit whose third bit is set: byte `part` of the four words. */
+CPU_INLINE __m256i third_bits(__m256i words, const int part)
+{
+    const __m256i from = _mm256_add_epi8(_mm256_setr_epi32(0, 0, 0x0c0c0c0c, 0x0c0c0c0c, 0, 0, 0x0c0c0c0c, 0x0c0c0c0c),
+                                         _mm256_set1_epi8((char)part));
+    const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
+    __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(words, from), bit), bit);
+    return _mm256_and_si256(set, _mm256_set1_epi8(4));
+}
+
+/* Blocks of 12 bytes: 8 with the low two bits, 4 with the third ones. */
+CPU_INLINE struct four three_bits(const uint8_t *p)
+{
+    __m256i first = two_loads(p, p + 24), rest = two_loads(p + 8, p + 32);
+    __m256 pairs = _mm256_shuffle_ps(_mm256_castsi256_ps(first), _mm256_castsi256_ps(rest), _MM_SHUFFLE(2, 1, 1, 0));
+    struct four v = two_bits(_mm256_castps_si256(pairs));
+    v.a = _mm256_or_si256(v.a, third_bits(rest, 0));
+    v.b = _mm256_or_si256(v.b, third_bits(rest, 1));
+    v.c = _mm256_or_si256(v.c, third_bits(rest, 2));
+    v.d = _mm256_or_si256(v.d, third_bits(rest, 3));
+    return v;
+}
+
+CPU_INLINE struct four planar_chunk(const uint32_t bits, const uint8_t *p)
+{
+    if (bits == 2)
+        return two_bits(load32(p));
+    if (bits == 3)
+        return three_bits(p);
+    if (bits == 4) {
+        __m256i first = load32(p), last = load32(p + 32);
+        return (struct four){masked(first, 0, 15), masked(first, 4, 15), masked(last, 0, 15), masked(last, 4, 15)};
+    }
+    const __m256i sign = _mm256_set1_epi8((char)0x80);
+    return (struct four){_mm256_xor_si256(load32(p), sign), _mm256_xor_si256(load32(p + 32), sign),
+                         _mm256_xor_si256(load32(p + 64), sign), _mm256_xor_si256(load32(p + 96), sign)};
+}
+
+CPU_INLINE __m256i products(__m256i digits, const int8_t *x)
+{
+    return _mm256_maddubs_epi16(digits, load32(x));
+}
+
+/* Both quarters of each half of two vectors, added: those of v, then those of w. */
+CPU_INLINE __m256i fold32(__m256i v, __m256i w)
+{
+    return _mm256_add_epi32(_mm256_unpacklo_epi64(v, w), _mm256_unpackhi_epi64(v, w));
+}
+
+/* Products with 128 of x, added up to eight integers in the order of lane_block. */
+CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int8_t *x)
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    if (bits == 8) {
+        __m256i low = fold32(dot32s(v.a, load32(x)), dot32s(v.b, load32(x + 32)));
+        __m256i high = fold32(dot32s(v.c, load32(x + 64)), dot32s(v.d, load32(x + 96)));
+        __m256 even = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88);
+        __m256 odd = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0xdd);
+        return _mm256_add_epi32(_mm256_castps_si256(even), _mm256_castps_si256(odd));
+    }
+    __m256i first = _mm256_add_epi16(products(v.a, x), products(v.b, x + 32));
+    __m256i last = _mm256_add_epi16(products(v.c, x + 64), products(v.d, x + 96));
+    if (bits == 4)
+        first = _mm256_add_epi16(_mm256_unpacklo_epi64(first, last), _mm256_unpackhi_epi64(first, last));
+    else
+        first = _mm256_add_epi16(first, last);
+    return _mm256_madd_epi16(first, ones);
+}
+
+/* The scales of chunk c, one for each lane. */
+CPU_INLINE __m256 chunk_scales(const struct planar p, const float *d, size_t c)
+{
+    if (p.group == 128)
+        return _mm256_broadcast_ss(d + (c >> p.shift));
+    const uint32_t per = p.group / 32;
+    const __m256i lanes = _mm256_setr_epi32((int)(lane_block(p.bits, 0) / per), (int)(lane_block(p.bits, 1) / per),
+                                            (int)(lane_block(p.bits, 2) / per), (int)(lane_block(p.bits, 3) / per),
+                                            (int)(lane_block(p.bits, 4) / per), (int)(lane_block(p.bits, 5) / per),
+                                            (int)(lane_block(p.bits, 6) / per), (int)(lane_block(p.bits, 7) / per));
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(d + c * (4 / per))), lanes);
+}
+
+CPU_INLINE __m256 add_chunk(const struct planar p, const struct four v, const struct planar_x *x, size_t at, __m256 d,
+                            __m256 acc)
+{
+    __m256 dot = _mm256_cvtepi32_ps(dot_chunk(p.bits, v, x->q + at * CHUNK));
+    return _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_loadu_ps(x->scale + 8 * at)), d, acc);
+}
+
+/* The digits of chunk c of a row; of the last one copied where it is not whole. */
+CPU_INLINE const uint8_t *chunk_digits(const struct planar p, const uint8_t *row, size_t c, uint8_t part[CHUNK])
+{
+    const size_t left = p.blocks - 4 * c;
+    if (left >= 4)
+        return row + c * 16 * p.bits;
+    memset(part, 0, CHUNK);
+    return memcpy(part, row + c * 16 * p.bits, left * 4 * p.bits);
+}
+
+/* ---- rows ---- */
+
+CPU_INLINE float row_one(const struct planar p, const uint8_t *row, const struct planar_x *x,
+                         const struct planar_scales *scales)
+{
+    const float *d = scales->d;
+    const size_t whole = p.blocks / 4;
+    __m256 even = scales->begin[0], odd = _mm256_setzero_ps();
+    size_t c = 0;
+    for (; c + 2 <= whole; c += 2, row += 32 * p.bits) {
+        gemv_prefetch(row, 32 * p.bits);
+        even = add_chunk(p, planar_chunk(p.bits, row), x, c, chunk_scales(p, d, c), even);
+        odd = add_chunk(p, planar_chunk(p.bits, row + 16 * p.bits), x, c + 1, chunk_scales(p, d, c + 1), odd);
+    }
+    row -= c * 16 * p.bits;
+    for (; c < p.chunks; c++) {
+        uint8_t part[CHUNK];
+        const uint8_t *digits = chunk_digits(p, row, c, part);
+        even = add_chunk(p, planar_chunk(p.bits, digits), x, c, chunk_scales(p, d, c), even);
+    }
+    return sum8(_mm256_add_ps(even, odd));
+}
+
+CPU_INLINE void row_several(const struct planar p, const uint8_t *row, const struct planar_x *x, size_t rows,
+                            const struct planar_scales *scales, float (*sums)[GEMV_COLUMNS], size_t column)
+{
+    __m256 acc[GEMV_ROWS];
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = scales->begin[r];
+    for (size_t c = 0; c < p.chunks; c++) {
+        uint8_t part[CHUNK];
+        const uint8_t *digits = chunk_digits(p, row, c, part);
+        const struct four v = planar_chunk(p.bits, digits);
+        const __m256 d = chunk_scales(p, scales->d, c);
+        gemv_prefetch(digits, 16 * p.bits);
+        for (size_t r = 0; r < rows; r++)
+            acc[r] = add_chunk(p, v, x, r * p.chunks + c, d, acc[r]);
+    }
+    for (size_t r = 0; r < rows; r++)
+        sums[r][column] = sum8(acc[r]);
+}
+
+CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    struct planar_x x;
+    struct planar_scales scales;
+    x.sum_stride = (p.groups + 7) / 8 * 8;
+    for (size_t r = 0; r < call->m; r++)
+        place_row(p, call, r, &x);
+    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
+        float sums[GEMV_ROWS][GEMV_COLUMNS];
+        const size_t count = least(GEMV_COLUMNS, end - j);
+        for (size_t column = 0; column < count; column++) {
+            const uint8_t *row = (const uint8_t *)call->w.plane[0] + (j + column) * call->w.stride[0];
+            if (call->m == 1) {
+                planar_scales(p, call, &x, j + column, 1, &scales);
+                sums[0][column] = row_one(p, row, &x, &scales);
+            } else {
+                planar_scales(p, call, &x, j + column, call->m, &scales);
+                row_several(p, row, &x, call->m, &scales, sums, column);
+            }
+        }
+        for (size_t r = 0; r < call->m; r++)
+            finish_row(call, r, j, count, sums[r]);
+    }
+}
+
+/* `bits` is a constant; so is the group from here on. */
+CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    p.bits = bits;
+    if (p.group == 32) {
+        p.group = 32;
+        gemv(p, call, begin, end);
+    } else if (p.group == 64) {
+        p.group = 64;
+        gemv(p, call, begin, end);
+    } else {
+        p.group = 128;
+        gemv(p, call, begin, end);
+    }
+}
+
+int CPU_NAME(gemv8_planar)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    const uint32_t scheme = type & 15u, group = type >> 4 & 15u, bits = type >> 8 & 0xffu;
+    if (type >> 16 != 1 || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5))
+        return 0;
+    const struct planar p = {.group = group == 0 || group > 7 ? 128 : 1u << group,
+                             .shift = group == 0  ? 31
+                                      : group > 7 ? group - 7
+                                                  : 0,
+                             .zeros = scheme == ACCEL_SCHEME_ASYMMETRIC,
+                             .groups = group == 0 ? 1 : call->k >> group,
+                             .chunks = (call->k + CHUNK - 1) / CHUNK,
+                             .blocks = call->k / 32};
+    switch (bits) {
+    case 2:
+        gemv_bits(2, p, call, begin, end);
+        return 1;
+    case 3:
+        gemv_bits(3, p, call, begin, end);
+        return 1;
+    case 4:
+        gemv_bits(4, p, call, begin, end);
+        return 1;
+    case 8:
+        gemv_bits(8, p, call, begin, end);
+        return 1;
+    default:
+        return 0;
+    }
+}
