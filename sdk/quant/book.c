@@ -9,13 +9,16 @@
 #include "blocks.h"
 #include "blocks_write.h"
 #include "fit.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>
 
 #define BINS 512u
 #define LEVELS 16u
-#define STEPS 4
+#define STEPS 4     /* after the search over bins */
+#define FOLLOWING 2 /* after new scales */
+#define PIECE 256u
 
 /* Sums over the bins before each. */
 struct prefix {
@@ -106,19 +109,32 @@ static void find_runs(const float *values, const float *weight, size_t count, si
     best_runs(&prefix, out_level);
 }
 
+/* Adds up what is nearest to each level, of the values of one group. */
+static void add_group(const float *values, const float *weight, size_t count, float d, const float level[LEVELS],
+                      double w_sum[LEVELS], double wx_sum[LEVELS])
+{
+    const float inverse = quant_reciprocal(d);
+    uint8_t digits[PIECE];
+    for (size_t at = 0; at < count; at += PIECE) {
+        const size_t here = count - at < PIECE ? count - at : PIECE;
+        quant_digits_levels(values + at, here, inverse, level, digits);
+        for (size_t i = 0; i < here; i++) {
+            double w;
+            const float x = scaled(values, weight, at + i, d, inverse, &w);
+            w_sum[digits[i]] += w;
+            wx_sum[digits[i]] += w * (double)x;
+        }
+    }
+}
+
 /* Each level becomes the mean of the values that are nearest to it; one without values stays. */
 static void step(const float *values, const float *weight, size_t count, size_t group, const uint8_t *scale,
                  float level[LEVELS])
 {
     double w_sum[LEVELS] = {0}, wx_sum[LEVELS] = {0};
-    for (size_t at = 0; at < count; at++) {
-        const float d = quant_read_half(scale + at / group * 2), inverse = quant_reciprocal(d);
-        double w;
-        const float x = scaled(values, weight, at, d, inverse, &w);
-        const int digit = quant_nearest_level(level, x);
-        w_sum[digit] += w;
-        wx_sum[digit] += w * (double)x;
-    }
+    for (size_t at = 0; at < count; at += group)
+        add_group(values + at, quant_weight_at(weight, at), group, quant_read_half(scale + at / group * 2), level,
+                  w_sum, wx_sum);
     for (size_t l = 0; l < LEVELS; l++)
         level[l] = w_sum[l] > 0 ? (float)(wx_sum[l] / w_sum[l]) : level[l];
 }
@@ -131,7 +147,7 @@ void quant_fit_book(const float *values, const float *weight, size_t count, size
         find_runs(values, weight, count, group, scale, found);
     for (size_t l = 0; l < LEVELS && !begin; l++)
         found[l] = quant_read_half(level + 2 * l);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < (begin ? STEPS : FOLLOWING); i++)
         step(values, weight, count, group, scale, found);
     /* Halves keep the order of what they round. */
     for (size_t l = 0; l < LEVELS; l++)

@@ -3,6 +3,9 @@
 #include <accel/quant/format.h>
 
 #include "blocks.h"
+#include "search.h"
+
+#define RUN 32u /* values that are packed together */
 
 static const struct {
     uint32_t type;
@@ -27,6 +30,24 @@ uint32_t quant_planar_digit(const uint8_t *digits, uint32_t bits, size_t index)
     return bits == 2 ? low : low | (quant_read32(run + 8) >> i & 1u) << 2;
 }
 
+/* Digits of 32 values. */
+static void unpack(const uint8_t *run, uint32_t bits, uint8_t out[RUN])
+{
+    if (bits == 8) {
+        memcpy(out, run, RUN);
+    } else if (bits == 4) {
+        for (size_t j = 0; j < 16; j++) {
+            out[j] = run[j] & 15;
+            out[j + 16] = run[j] >> 4;
+        }
+    } else {
+        const uint32_t third = bits == 3 ? quant_read32(run + 8) : 0;
+        for (size_t j = 0; j < 8; j++)
+            for (size_t i = 0; i < 4; i++)
+                out[8 * i + j] = (uint8_t)((run[j] >> 2 * i & 3) | (third >> (8 * i + j) & 1) << 2);
+    }
+}
+
 static void decode_levels(const struct accel_format *format, const void *const *planes, size_t values, float *out)
 {
     const uint8_t *digits = planes[0], *scales = planes[1], *book = format->planes > 2 ? planes[2] : NULL;
@@ -34,12 +55,18 @@ static void decode_levels(const struct accel_format *format, const void *const *
     float level[16];
     for (size_t i = 0; i < 16 && values > 0; i++)
         level[i] = book ? quant_read_half(book + 2 * i) : accel_format_nf4[i];
-    for (size_t i = 0; i < values; i++)
-        out[i] = quant_read_half(scales + 2 * (i / group)) * level[quant_planar_digit(digits, 4, i)];
+    for (size_t at = 0; at < values; at += RUN, digits += RUN / 2) {
+        const float d = quant_read_half(scales + 2 * (at / group));
+        uint8_t run[RUN];
+        unpack(digits, 4, run);
+        for (size_t i = 0; i < RUN; i++)
+            out[at + i] = d * level[run[i]];
+    }
 }
 
 static void decode_planar(const struct accel_format *format, const void *const *planes, size_t values, float *out)
 {
+    const uint32_t bits = format->digit_bits;
     const uint8_t *digits = planes[0], *scales = planes[1];
     const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
     const size_t group = format->group ? format->group : values;
@@ -47,20 +74,25 @@ static void decode_planar(const struct accel_format *format, const void *const *
         decode_levels(format, planes, values, out);
         return;
     }
-    for (size_t i = 0; i < values; i++) {
-        int32_t zero = zeros ? zeros[i / group] : 1 << (format->digit_bits - 1);
-        int32_t digit = (int32_t)quant_planar_digit(digits, format->digit_bits, i) - zero;
-        out[i] = quant_read_half(scales + 2 * (i / group)) * (float)digit;
+    for (size_t at = 0; at < values; at += RUN, digits += 4 * bits) {
+        const float d = quant_read_half(scales + 2 * (at / group));
+        const int32_t zero = zeros ? zeros[at / group] : 1 << (bits - 1);
+        uint8_t run[RUN];
+        unpack(digits, bits, run);
+        for (size_t i = 0; i < RUN; i++)
+            out[at + i] = d * (float)((int32_t)run[i] - zero);
     }
 }
 
 static int decode_scalar(uint32_t type, const uint8_t *bytes, size_t values, float *out)
 {
+    if (type == ACCEL_F16) {
+        quant_widen_halves(bytes, values, out);
+        return 1;
+    }
     for (size_t i = 0; i < values; i++) {
         if (type == ACCEL_F32) {
             out[i] = accel_f32_from_bits(quant_read32(bytes + 4 * i));
-        } else if (type == ACCEL_F16) {
-            out[i] = quant_read_half(bytes + 2 * i);
         } else if (type == ACCEL_BF16) {
             out[i] = accel_bf16_to_f32(quant_read16(bytes + 2 * i));
         } else if (type == ACCEL_F64) {

@@ -2,6 +2,7 @@
 /* Blocks of 32 values: one scale, perhaps a minimum, digits in halves (value j low, value j + 16 high). */
 #include "blocks.h"
 #include "blocks_write.h"
+#include "search.h"
 
 void quant_decode_q4_0(const uint8_t *block, float *out)
 {

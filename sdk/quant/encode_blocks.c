@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "blocks_write.h"
 #include "fit.h"
+#include "search.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "blocks_write.h"
 #include "fit.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>

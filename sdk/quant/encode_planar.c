@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "blocks_write.h"
 #include "fit.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,10 +96,8 @@ static void digits_of_levels(const float *values, size_t count, size_t group, co
                              const float level[16], uint8_t *digits)
 {
     for (size_t at = 0; at < count; at += RUN, digits += RUN / 2) {
-        const float inverse = quant_reciprocal(quant_read_half(scale + at / group * 2));
         uint8_t run[RUN];
-        for (size_t i = 0; i < RUN; i++)
-            run[i] = (uint8_t)quant_nearest_level(level, values[at + i] * inverse);
+        quant_digits_levels(values + at, RUN, quant_reciprocal(quant_read_half(scale + at / group * 2)), level, run);
         pack(run, 4, digits);
     }
 }

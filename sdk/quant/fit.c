@@ -35,13 +35,11 @@ static double least_reach(int half)
     return 0.75 * reach;
 }
 
-/* Root mean square of the distances from `middle`. */
-static double deviation(const float *values, size_t count, double middle)
+/* Root mean square of the distances from zero, or from the mean. */
+static double deviation(const struct quant_spread *spread, size_t count, int from_mean)
 {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += ((double)values[i] - middle) * ((double)values[i] - middle);
-    return sqrt(sum / (double)count);
+    const double mean = from_mean ? spread->x / (double)count : 0, square = spread->xx / (double)count - mean * mean;
+    return square > 0 ? sqrt(square) : 0;
 }
 
 /* Factors from `first` to `last`, evenly. */
@@ -62,15 +60,24 @@ struct best {
 
 static void take_best(const struct quant_sums *sums, float first, float last, int side, struct best *best)
 {
+    double d[QUANT_CANDIDATES], gain[QUANT_CANDIDATES];
+    size_t found = QUANT_CANDIDATES;
+    /* No digits at all: 0 / 0, which is above nothing. */
     for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
-        const double xq = sums->xq[c], qq = sums->qq[c];
-        if (qq > 0 && xq * xq > best->gain * qq) {
-            best->gain = xq * xq / qq;
-            best->d = (float)(xq / qq);
-            best->factor = factor_at(first, last, c);
-            best->side = side;
+        d[c] = (double)sums->xq[c] / (double)sums->qq[c];
+        gain[c] = (double)sums->xq[c] * d[c];
+    }
+    for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
+        if (gain[c] > best->gain) {
+            best->gain = gain[c];
+            found = c;
         }
     }
+    if (found == QUANT_CANDIDATES)
+        return;
+    best->d = (float)d[found];
+    best->factor = factor_at(first, last, found);
+    best->side = side;
 }
 
 /* What is fitted: whole digits from lowest to highest, or levels. */
@@ -97,11 +104,16 @@ static void try_factors(const float *values, const float *weight, size_t count, 
 /* `reach`: where levels end, in standard deviations, when data is clipped the most. */
 static float fit_grid(const float *values, const float *weight, size_t count, const struct grid *grid, double reach)
 {
-    const float first = 0.9f, most = quant_extreme(values, count), inverse = quant_reciprocal(most);
+    const float first = 0.9f;
     struct best best = {0, 0, 0, 0};
+    struct quant_spread spread;
+    if (count == 0)
+        return 0;
+    quant_measure(values, count, &spread);
+    const float most = spread.high > -spread.low ? spread.high : spread.low, inverse = quant_reciprocal(most);
     if (inverse == 0)
         return most != 0 ? most / grid->lowest : 0;
-    double clipped = (double)fabsf(most) / (reach * deviation(values, count, 0));
+    double clipped = (double)fabsf(most) / (reach * deviation(&spread, count, 0));
     const float last = clipped > 1.15 ? (float)clipped : 1.15f, step = (last - first) / (float)LAST;
     for (int side = 0; side < 2; side++)
         try_factors(values, weight, count, grid, (side ? grid->highest : grid->lowest) * inverse, first, last, side,
@@ -134,48 +146,55 @@ float quant_fit_around(const float *values, const float *weight, size_t count, c
 
 /* ---- scale and minimum ---- */
 
-/* The d and m that are best for fixed digits, and the squared error less the sum of w * x * x; false where they are not
- * determined. */
-static int solve(const struct quant_sums *s, size_t c, double w, double x, int below, double *d, double *m,
-                 double *error)
-{
-    const double q = s->q[c], qq = s->qq[c], xq = s->xq[c], determinant = w * qq - q * q;
-    if (!(determinant > 0) || !(qq > 0))
-        return 0;
-    *d = (w * xq - x * q) / determinant;
-    *m = (qq * x - q * xq) / determinant;
-    if (below && *m > 0) {
-        *m = 0;
-        *d = xq / qq;
-    }
-    *error = *d * *d * qq + *m * *m * w + 2 * *d * *m * q - 2 * *d * xq - 2 * *m * x;
-    return *d > 0 && isfinite(*d) && isfinite(*m);
-}
-
 /* The range of a group, and its sums of w and w * x. */
 struct range {
     float low;
     float high;
     double w;
     double x;
-    double middle;
+    double deviation;
 };
 
 static void measure(const float *values, const float *weight, size_t count, int below, struct range *out)
 {
-    double sum = 0;
-    *out = (struct range){values[0], values[0], 0, 0, 0};
+    struct quant_spread spread;
+    quant_measure(values, count, &spread);
+    *out = (struct range){below && spread.low > 0 ? 0 : spread.low, spread.high, (double)count, spread.x,
+                          deviation(&spread, count, 1)};
+    if (weight == NULL)
+        return;
+    out->w = out->x = 0;
     for (size_t i = 0; i < count; i++) {
-        const double w = weight ? (double)weight[i] : 1;
-        out->low = values[i] < out->low ? values[i] : out->low;
-        out->high = values[i] > out->high ? values[i] : out->high;
-        out->w += w;
-        out->x += w * (double)values[i];
-        sum += (double)values[i];
+        out->w += (double)weight[i];
+        out->x += (double)weight[i] * (double)values[i];
     }
-    out->middle = sum / (double)count;
-    if (below && out->low > 0)
-        out->low = 0;
+}
+
+/* For the digits of each candidate the best d and m, and the squared error less the sum of w * x * x. */
+struct solution {
+    double d[QUANT_CANDIDATES];
+    double m[QUANT_CANDIDATES];
+    double error[QUANT_CANDIDATES];
+};
+
+static void solve(const struct quant_sums *s, double w, double x, struct solution *out)
+{
+    for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
+        const double q = (double)s->q[c], qq = (double)s->qq[c], xq = (double)s->xq[c];
+        const double inverse = 1 / (w * qq - q * q), d = (w * xq - x * q) * inverse, m = (qq * x - q * xq) * inverse;
+        out->d[c] = d;
+        out->m[c] = m;
+        out->error[c] = d * d * qq + m * m * w + 2 * d * m * q - 2 * d * xq - 2 * m * x;
+    }
+}
+
+/* Where m has to stay at or below zero and would not, it is zero. */
+static void solve_below(const struct quant_sums *s, size_t c, struct solution *out)
+{
+    const double qq = (double)s->qq[c], xq = (double)s->xq[c];
+    out->m[c] = 0;
+    out->d[c] = xq / qq;
+    out->error[c] = out->d[c] * out->d[c] * qq - 2 * out->d[c] * xq;
 }
 
 /* Tries ranges that shrink by first .. last on both sides together, as they gain at both. */
@@ -185,23 +204,27 @@ static float try_shrinks(const float *values, const float *weight, size_t count,
     const float width = range->high - range->low;
     struct quant_candidates candidates;
     struct quant_sums sums;
-    float found = 0;
+    struct solution found;
+    float where = 0;
     for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
         const float shrink = factor_at(first, last, c);
         candidates.from[c] = below && range->low == 0 ? 0 : range->low + shrink * 0.5f * width;
         candidates.inverse[c] = (float)highest / ((1 - shrink) * width);
     }
     quant_sums_affine(values, weight, count, (float)highest, &candidates, &sums);
+    solve(&sums, range->w, range->x, &found);
     for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
-        double d, m, error;
-        if (solve(&sums, c, range->w, range->x, below, &d, &m, &error) && error < *best) {
-            *best = error;
-            *out_d = (float)d;
-            *out_m = (float)m;
-            found = factor_at(first, last, c);
-        }
+        if (below && found.m[c] > 0)
+            solve_below(&sums, c, &found);
+        /* What is not determined is no number, or has no direction. */
+        if (!(found.error[c] < *best) || !(found.d[c] > 0) || !isfinite(found.d[c]) || !isfinite(found.m[c]))
+            continue;
+        *best = found.error[c];
+        *out_d = (float)found.d[c];
+        *out_m = (float)found.m[c];
+        where = factor_at(first, last, c);
     }
-    return found;
+    return where;
 }
 
 void quant_fit_affine(const float *values, const float *weight, size_t count, int highest, int below, float *out_d,
@@ -219,7 +242,7 @@ void quant_fit_affine(const float *values, const float *weight, size_t count, in
     *out_m = range.low;
     if (!(width > 0) || !isfinite(width))
         return;
-    double left = 2 * least_reach((highest + 1) / 2) * deviation(values, count, range.middle) / (double)width;
+    double left = 2 * least_reach((highest + 1) / 2) * range.deviation / (double)width;
     const float last = left > 0.76 ? 0.24f : left < 0.1 ? 0.9f : (float)(1 - left), step = (last - first) / (float)LAST;
     float around = try_shrinks(values, weight, count, &range, highest, below, first, last, &best, out_d, out_m);
     try_shrinks(values, weight, count, &range, highest, below, around - step, around + step, &best, out_d, out_m);

@@ -2,21 +2,42 @@
 /* Bound: operations, nine for each value and candidate. The inner loops run over candidates, one to a lane, so that
  * nothing is ever added across lanes. */
 #include "search.h"
+#include "blocks.h"
 #include "fit.h"
 
 #include <string.h>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_LEVELS 1
+#include <immintrin.h>
+#endif
+
 #define CHUNK 512u
 
-/* Sums of up to CHUNK values. */
-struct chunk_sums {
-    float q[QUANT_CANDIDATES];
-    float qq[QUANT_CANDIDATES];
-    float xq[QUANT_CANDIDATES];
+/* A value for each of eight interleaved parts of a group. */
+struct lanes8 {
+    float lane[8];
 };
 
-static void chunk_symmetric(const float *values, const float *weight, size_t count, float lowest, float highest,
-                            const struct quant_candidates *candidates, struct chunk_sums *out)
+/* The loops of a level. Sums are added to what `out` has; measure takes whole eights. */
+struct forms {
+    void (*symmetric)(const float *values, const float *weight, size_t count, float lowest, float highest,
+                      const struct quant_candidates *candidates, struct quant_sums *out);
+    void (*affine)(const float *values, const float *weight, size_t count, float highest,
+                   const struct quant_candidates *candidates, struct quant_sums *out);
+    void (*levels)(const float *values, const float *weight, size_t count, const float level[16],
+                   const float middle[15], const struct quant_candidates *candidates, struct quant_sums *out);
+    void (*measure)(const float *values, size_t count, struct lanes8 *low, struct lanes8 *high, struct lanes8 *x,
+                    struct lanes8 *xx);
+    void (*digits)(const float *values, size_t count, float inverse, const float level[16], const float middle[15],
+                   uint8_t *out);
+    void (*widen)(const uint8_t *bytes, size_t count, float *out);
+};
+
+/* ---- plain ---- */
+
+static void plain_symmetric(const float *values, const float *weight, size_t count, float lowest, float highest,
+                            const struct quant_candidates *candidates, struct quant_sums *out)
 {
     for (size_t i = 0; i < count; i++) {
         const float x = values[i], w = weight ? weight[i] : 1;
@@ -32,8 +53,8 @@ static void chunk_symmetric(const float *values, const float *weight, size_t cou
     }
 }
 
-static void chunk_affine(const float *values, const float *weight, size_t count, float highest,
-                         const struct quant_candidates *candidates, struct chunk_sums *out)
+static void plain_affine(const float *values, const float *weight, size_t count, float highest,
+                         const struct quant_candidates *candidates, struct quant_sums *out)
 {
     for (size_t i = 0; i < count; i++) {
         const float x = values[i], w = weight ? weight[i] : 1;
@@ -50,15 +71,17 @@ static void chunk_affine(const float *values, const float *weight, size_t count,
     }
 }
 
-static void chunk_levels(const float *values, const float *weight, size_t count, const float level[16],
-                         const float middle[15], const struct quant_candidates *candidates, struct chunk_sums *out)
+static void plain_levels(const float *values, const float *weight, size_t count, const float level[16],
+                         const float middle[15], const struct quant_candidates *candidates, struct quant_sums *out)
 {
     for (size_t i = 0; i < count; i++) {
         const float x = values[i], w = weight ? weight[i] : 1;
         for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
-            float scaled = x * candidates->inverse[c], q = level[0];
-            for (size_t l = 0; l < 15; l++)
-                q = scaled > middle[l] ? level[l + 1] : q;
+            const float scaled = x * candidates->inverse[c];
+            uint32_t digit = 0;
+            for (uint32_t step = 8; step > 0; step /= 2)
+                digit += scaled > middle[digit + step - 1] ? step : 0;
+            const float q = level[digit];
             float wq = w * q;
             out->qq[c] += wq * q;
             out->xq[c] += wq * x;
@@ -66,17 +89,205 @@ static void chunk_levels(const float *values, const float *weight, size_t count,
     }
 }
 
-/* ---- sums of any count ---- */
-
-static void add_chunk(const struct chunk_sums *chunk, struct quant_sums *out)
+static void plain_measure(const float *values, size_t count, struct lanes8 *low, struct lanes8 *high, struct lanes8 *x,
+                          struct lanes8 *xx)
 {
-    for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
-        out->q[c] += (double)chunk->q[c];
-        out->qq[c] += (double)chunk->qq[c];
-        out->xq[c] += (double)chunk->xq[c];
+    for (size_t i = 0; i < count; i += 8) {
+        for (size_t j = 0; j < 8; j++) {
+            const float value = values[i + j];
+            low->lane[j] = value < low->lane[j] ? value : low->lane[j];
+            high->lane[j] = value > high->lane[j] ? value : high->lane[j];
+            x->lane[j] += value;
+            xx->lane[j] += value * value;
+        }
     }
 }
 
+static void plain_digits(const float *values, size_t count, float inverse, const float level[16],
+                         const float middle[15], uint8_t *out)
+{
+    (void)level;
+    for (size_t i = 0; i < count; i++) {
+        const float scaled = values[i] * inverse;
+        uint32_t digit = 0;
+        /* Middles rise, so that the last one below the value says all. */
+        for (uint32_t step = 8; step > 0; step /= 2)
+            digit += scaled > middle[digit + step - 1] ? step : 0;
+        out[i] = (uint8_t)digit;
+    }
+}
+
+static void plain_widen(const uint8_t *bytes, size_t count, float *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = quant_read_half(bytes + 2 * i);
+}
+
+static const struct forms plain_forms = {plain_symmetric, plain_affine, plain_levels,
+                                         plain_measure,   plain_digits, plain_widen};
+
+/* ---- with vectors ---- */
+
+#ifdef HAVE_LEVELS
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#define AVX2 __attribute__((target("avx2,f16c")))
+#define INLINE static inline __attribute__((always_inline))
+
+/* Of 16 rising levels: the middles between them in the order in which a search by halves asks for them. */
+struct tree {
+    __m256 first;     /* one, everywhere */
+    __m256 second;    /* of 2 */
+    __m256 third;     /* of 4 */
+    __m256 fourth;    /* of 8 */
+    __m256 levels[2]; /* of 16 */
+};
+
+AVX2 INLINE void plant(const float level[16], const float middle[15], struct tree *out)
+{
+    out->first = _mm256_set1_ps(middle[7]);
+    out->second = _mm256_setr_ps(middle[3], middle[11], 0, 0, 0, 0, 0, 0);
+    out->third = _mm256_setr_ps(middle[1], middle[5], middle[9], middle[13], 0, 0, 0, 0);
+    out->fourth =
+        _mm256_setr_ps(middle[0], middle[2], middle[4], middle[6], middle[8], middle[10], middle[12], middle[14]);
+    out->levels[0] = _mm256_loadu_ps(level);
+    out->levels[1] = _mm256_loadu_ps(level + 8);
+}
+
+/* Twice the places, and one more where the value lies above. */
+AVX2 INLINE __m256i descend(__m256i place, __m256 scaled, __m256 middle)
+{
+    const __m256i above = _mm256_castps_si256(_mm256_cmp_ps(scaled, middle, _CMP_GT_OQ));
+    return _mm256_sub_epi32(_mm256_add_epi32(place, place), above);
+}
+
+AVX2 INLINE __m256i place_of(const struct tree *tree, __m256 scaled)
+{
+    __m256i place = descend(_mm256_setzero_si256(), scaled, tree->first);
+    place = descend(place, scaled, _mm256_permutevar8x32_ps(tree->second, place));
+    place = descend(place, scaled, _mm256_permutevar8x32_ps(tree->third, place));
+    return descend(place, scaled, _mm256_permutevar8x32_ps(tree->fourth, place));
+}
+
+AVX2 static void avx2_levels(const float *values, const float *weight, size_t count, const float level[16],
+                             const float middle[15], const struct quant_candidates *candidates, struct quant_sums *out)
+{
+    const __m256 inverse[2] = {_mm256_loadu_ps(candidates->inverse), _mm256_loadu_ps(candidates->inverse + 8)};
+    __m256 qq[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()}, xq[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    struct tree tree;
+    plant(level, middle, &tree);
+    for (size_t i = 0; i < count; i++) {
+        const __m256 x = _mm256_set1_ps(values[i]), w = _mm256_set1_ps(weight ? weight[i] : 1);
+        UNROLL
+        for (size_t v = 0; v < 2; v++) {
+            const __m256i place = place_of(&tree, x * inverse[v]);
+            const __m256 half = _mm256_castsi256_ps(_mm256_slli_epi32(place, 28));
+            const __m256 q = _mm256_blendv_ps(_mm256_permutevar8x32_ps(tree.levels[0], place),
+                                              _mm256_permutevar8x32_ps(tree.levels[1], place), half);
+            const __m256 wq = w * q;
+            qq[v] += wq * q;
+            xq[v] += wq * x;
+        }
+    }
+    UNROLL
+    for (size_t v = 0; v < 2; v++) {
+        _mm256_storeu_ps(out->qq + 8 * v, qq[v]);
+        _mm256_storeu_ps(out->xq + 8 * v, xq[v]);
+    }
+}
+
+AVX2 static void avx2_digits(const float *values, size_t count, float inverse, const float level[16],
+                             const float middle[15], uint8_t *out)
+{
+    struct tree tree;
+    size_t i = 0;
+    plant(level, middle, &tree);
+    for (; i + 8 <= count; i += 8) {
+        const __m256i place = place_of(&tree, _mm256_loadu_ps(values + i) * _mm256_set1_ps(inverse));
+        const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(place), _mm256_extracti128_si256(place, 1));
+        _mm_storel_epi64((__m128i *)(void *)(out + i), _mm_packus_epi16(words, words));
+    }
+    plain_digits(values + i, count - i, inverse, level, middle, out + i);
+}
+
+AVX2 static void avx2_measure(const float *values, size_t count, struct lanes8 *low, struct lanes8 *high,
+                              struct lanes8 *x, struct lanes8 *xx)
+{
+    __m256 least = _mm256_loadu_ps(low->lane), most = _mm256_loadu_ps(high->lane), sum = _mm256_loadu_ps(x->lane),
+           squares = _mm256_loadu_ps(xx->lane);
+    for (size_t i = 0; i < count; i += 8) {
+        const __m256 value = _mm256_loadu_ps(values + i);
+        least = _mm256_min_ps(value, least);
+        most = _mm256_max_ps(value, most);
+        sum += value;
+        squares += value * value;
+    }
+    _mm256_storeu_ps(low->lane, least);
+    _mm256_storeu_ps(high->lane, most);
+    _mm256_storeu_ps(x->lane, sum);
+    _mm256_storeu_ps(xx->lane, squares);
+}
+
+AVX2 static void avx2_widen(const uint8_t *bytes, size_t count, float *out)
+{
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(bytes + 2 * i))));
+    plain_widen(bytes + 2 * i, count - i, out + i);
+}
+
+#define NAME(f) avx2_##f
+#define TARGET AVX2
+#define lanes __m256
+#define lanes_set(value) _mm256_set1_ps(value)
+#define lanes_load(p) _mm256_loadu_ps(p)
+#define lanes_store(p, value) _mm256_storeu_ps(p, value)
+#define lanes_min(a, b) _mm256_min_ps(a, b)
+#define lanes_max(a, b) _mm256_max_ps(a, b)
+#include "search_lanes.h"
+#undef NAME
+#undef TARGET
+#undef lanes
+#undef lanes_set
+#undef lanes_load
+#undef lanes_store
+#undef lanes_min
+#undef lanes_max
+
+#define NAME(f) avx512_##f
+#define TARGET __attribute__((target("avx512f,avx2,f16c")))
+#define lanes __m512
+#define lanes_set(value) _mm512_set1_ps(value)
+#define lanes_load(p) _mm512_loadu_ps(p)
+#define lanes_store(p, value) _mm512_storeu_ps(p, value)
+#define lanes_min(a, b) _mm512_min_ps(a, b)
+#define lanes_max(a, b) _mm512_max_ps(a, b)
+#include "search_lanes.h"
+
+static const struct forms *forms(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+        return &plain_forms;
+    return __builtin_cpu_supports("avx512f") ? &avx512_forms : &avx2_forms;
+}
+
+#else
+
+static const struct forms *forms(void)
+{
+    return &plain_forms;
+}
+
+#endif
+
+/* ---- sums of any count ---- */
+
+/* What is left of `count` from `at` on, a chunk at most. */
 static size_t chunk_at(size_t at, size_t count)
 {
     return count - at < CHUNK ? count - at : CHUNK;
@@ -87,38 +298,136 @@ static const float *weight_at(const float *weight, size_t at)
     return weight ? weight + at : NULL;
 }
 
+/* Sums of rows that are longer than a chunk. */
+struct wide_sums {
+    double q[QUANT_CANDIDATES];
+    double qq[QUANT_CANDIDATES];
+    double xq[QUANT_CANDIDATES];
+};
+
+static void add_chunk(const struct quant_sums *chunk, struct wide_sums *out)
+{
+    for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
+        out->q[c] += (double)chunk->q[c];
+        out->qq[c] += (double)chunk->qq[c];
+        out->xq[c] += (double)chunk->xq[c];
+    }
+}
+
+static void narrow(const struct wide_sums *wide, struct quant_sums *out)
+{
+    for (size_t c = 0; c < QUANT_CANDIDATES; c++) {
+        out->q[c] = (float)wide->q[c];
+        out->qq[c] = (float)wide->qq[c];
+        out->xq[c] = (float)wide->xq[c];
+    }
+}
+
+/* What a sum is of: whole digits on both sides, digits from a minimum on, or levels. */
+struct sum_of {
+    float lowest;
+    float highest;
+    const float *level;
+    const float *middle;
+    int affine;
+};
+
+static void sum_chunk(const struct sum_of *of, const float *values, const float *weight, size_t count,
+                      const struct quant_candidates *candidates, struct quant_sums *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (of->level)
+        forms()->levels(values, weight, count, of->level, of->middle, candidates, out);
+    else if (of->affine)
+        forms()->affine(values, weight, count, of->highest, candidates, out);
+    else
+        forms()->symmetric(values, weight, count, of->lowest, of->highest, candidates, out);
+}
+
+static void sum_all(const struct sum_of *of, const float *values, const float *weight, size_t count,
+                    const struct quant_candidates *candidates, struct quant_sums *out)
+{
+    struct wide_sums wide;
+    if (count <= CHUNK) {
+        sum_chunk(of, values, weight, count, candidates, out);
+        return;
+    }
+    memset(&wide, 0, sizeof(wide));
+    for (size_t at = 0; at < count; at += CHUNK) {
+        sum_chunk(of, values + at, weight_at(weight, at), chunk_at(at, count), candidates, out);
+        add_chunk(out, &wide);
+    }
+    narrow(&wide, out);
+}
+
 void quant_sums_symmetric(const float *values, const float *weight, size_t count, float lowest, float highest,
                           const struct quant_candidates *candidates, struct quant_sums *out)
 {
-    memset(out, 0, sizeof(*out));
-    for (size_t at = 0; at < count; at += CHUNK) {
-        struct chunk_sums chunk = {{0}, {0}, {0}};
-        chunk_symmetric(values + at, weight_at(weight, at), chunk_at(at, count), lowest, highest, candidates, &chunk);
-        add_chunk(&chunk, out);
-    }
+    const struct sum_of of = {lowest, highest, NULL, NULL, 0};
+    sum_all(&of, values, weight, count, candidates, out);
 }
 
 void quant_sums_affine(const float *values, const float *weight, size_t count, float highest,
                        const struct quant_candidates *candidates, struct quant_sums *out)
 {
-    memset(out, 0, sizeof(*out));
-    for (size_t at = 0; at < count; at += CHUNK) {
-        struct chunk_sums chunk = {{0}, {0}, {0}};
-        chunk_affine(values + at, weight_at(weight, at), chunk_at(at, count), highest, candidates, &chunk);
-        add_chunk(&chunk, out);
-    }
+    const struct sum_of of = {0, highest, NULL, NULL, 1};
+    sum_all(&of, values, weight, count, candidates, out);
+}
+
+static void middles_of(const float level[16], float out_middle[15])
+{
+    for (size_t l = 0; l < 15; l++)
+        out_middle[l] = (level[l] + level[l + 1]) * 0.5f;
 }
 
 void quant_sums_levels(const float *values, const float *weight, size_t count, const float level[16],
                        const struct quant_candidates *candidates, struct quant_sums *out)
 {
     float middle[15];
-    for (size_t l = 0; l < 15; l++)
-        middle[l] = (level[l] + level[l + 1]) * 0.5f;
-    memset(out, 0, sizeof(*out));
+    const struct sum_of of = {0, 0, level, middle, 0};
+    middles_of(level, middle);
+    sum_all(&of, values, weight, count, candidates, out);
+}
+
+void quant_digits_levels(const float *values, size_t count, float inverse, const float level[16], uint8_t *out)
+{
+    float middle[15];
+    middles_of(level, middle);
+    forms()->digits(values, count, inverse, level, middle, out);
+}
+
+void quant_widen_halves(const uint8_t *bytes, size_t count, float *out)
+{
+    forms()->widen(bytes, count, out);
+}
+
+static void add_lanes(const struct lanes8 *low, const struct lanes8 *high, const struct lanes8 *x,
+                      const struct lanes8 *xx, struct quant_spread *out)
+{
+    for (size_t j = 0; j < 8; j++) {
+        out->low = low->lane[j] < out->low ? low->lane[j] : out->low;
+        out->high = high->lane[j] > out->high ? high->lane[j] : out->high;
+        out->x += (double)x->lane[j];
+        out->xx += (double)xx->lane[j];
+    }
+}
+
+void quant_measure(const float *values, size_t count, struct quant_spread *out)
+{
+    *out = (struct quant_spread){values[0], values[0], 0, 0};
     for (size_t at = 0; at < count; at += CHUNK) {
-        struct chunk_sums chunk = {{0}, {0}, {0}};
-        chunk_levels(values + at, weight_at(weight, at), chunk_at(at, count), level, middle, candidates, &chunk);
-        add_chunk(&chunk, out);
+        const size_t here = chunk_at(at, count), eights = here / 8 * 8;
+        struct lanes8 low, high, x = {{0}}, xx = {{0}};
+        for (size_t j = 0; j < 8; j++)
+            low.lane[j] = high.lane[j] = values[0];
+        forms()->measure(values + at, eights, &low, &high, &x, &xx);
+        for (size_t j = 0; j < here - eights; j++) {
+            const float value = values[at + eights + j];
+            low.lane[j] = value < low.lane[j] ? value : low.lane[j];
+            high.lane[j] = value > high.lane[j] ? value : high.lane[j];
+            x.lane[j] += value;
+            xx.lane[j] += value * value;
+        }
+        add_lanes(&low, &high, &x, &xx, out);
     }
 }

@@ -12,7 +12,10 @@ unit_tests += tests/unit/base_paths
 tests_unit_base_paths_SOURCES = %D%/base_paths.c
 tests_unit_base_paths_LDADD = $(core_test_libs)
 
-unit_tests += tests/unit/quant_format tests/unit/quant_blocks tests/unit/quant_fit
+unit_tests += tests/unit/quant_format tests/unit/quant_blocks tests/unit/quant_fit tests/unit/quant_search
+tests_unit_quant_search_SOURCES = %D%/quant_search.c
+tests_unit_quant_search_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+tests_unit_quant_search_LDADD = $(CMOCKA_LIBS) -lm
 tests_unit_quant_fit_SOURCES = %D%/quant_fit.c
 tests_unit_quant_fit_LDADD = libaccel-quant.la $(CMOCKA_LIBS) -lm
 tests_unit_quant_format_SOURCES = %D%/quant_format.c
