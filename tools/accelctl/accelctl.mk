@@ -2,6 +2,8 @@
 # The command.
 bin_PROGRAMS += accelctl
 accelctl_sources = \
+	%D%/calibration.c \
+	%D%/calibration.h \
 	%D%/common.c \
 	%D%/common.h \
 	%D%/emit.c \
@@ -49,6 +51,7 @@ accelctl_sources = \
 	%D%/progress.h \
 	%D%/quantize.h \
 	%D%/quantize_print.c \
+	%D%/quantize_sensitivity.c \
 	%D%/quantize_type.c \
 	%D%/recommended.c \
 	%D%/recommended.h \

@@ -3,11 +3,13 @@
 #ifndef ACCELCTL_QUANTIZE_H
 #define ACCELCTL_QUANTIZE_H
 
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/calibration.h"
+#include "tools/accelctl/common.h"
 
 #include <accel/model/quantize.h>
 
 struct quantize_options {
+    struct common common;
     const char *type;
     const char *group;
     const char *scheme;
@@ -15,12 +17,18 @@ struct quantize_options {
     uint64_t threads;
     uint32_t dry;
     uint32_t tensors;
-    uint32_t json;
     uint32_t nearest;
+    uint32_t sensitivity;
+    const char *calib;
+    uint64_t calib_tokens;
+    const char *budget;
+    struct text_list candidates;
 };
 
 /* What a run came to, beside its job. */
 struct outcome {
+    uint64_t budget;      /* bytes; 0: none */
+    uint64_t calibration; /* tokens */
     const char *path;
     uint64_t resumed;
     double seconds;
@@ -32,6 +40,11 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
 /* Prints the document; answers an exit code. */
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome);
 
+/* What each tensor would lose in each type that it may get, as a table and in a document. */
+void sensitivity_print(const struct accel_quantize_job *job);
+/* Of the tensor at `index`; null where it has no candidates. */
+json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index);
+
 /* ---- what accelctl eval --bits makes, too ---- */
 
 enum { TYPE_NAME = 32, THREADS_MAX = 1024 };
@@ -40,6 +53,9 @@ enum { TYPE_NAME = 32, THREADS_MAX = 1024 };
  * group has none beside it. Answers -1 to go on, or an exit code after the error has been said for `verb`. */
 int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme,
               char out_name[TYPE_NAME]);
+
+/* Bytes of "60MB" or "1.2GiB". Answers -1 to go on, or an exit code after the error has been said for `verb`. */
+int parse_bytes(uint32_t json, const char *verb, const char *option, const char *text, uint64_t *out_bytes);
 
 /* 1 where a group may stand beside the name: "q4". */
 uint32_t type_has_groups(const char *type);

@@ -31,6 +31,18 @@ static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t inde
     return is_narrow(accel_quantize_get(job, index)) ? count : 0;
 }
 
+static double bits_per_weight(const struct accel_quantize_job *job)
+{
+    const struct accel_quantize_row *row;
+    uint64_t bytes = 0, elements = 0;
+
+    for (uint64_t i = 0; (row = accel_quantize_get(job, i)) != NULL; i++) {
+        bytes += row->bytes;
+        elements += row->elements;
+    }
+    return elements == 0 ? 0 : 8.0 * (double)bytes / (double)elements;
+}
+
 static json_t *narrow_json(const struct accel_quantize_job *job)
 {
     json_t *list = json_array();
@@ -64,15 +76,17 @@ static void print_narrow(const struct accel_quantize_job *job, const char *type)
     }
 }
 
-static json_t *row_json(const struct accel_quantize_row *row)
+static json_t *row_json(const struct accel_quantize_job *job, uint64_t index)
 {
+    const struct accel_quantize_row *row = accel_quantize_get(job, index);
     json_t *error = row->converted && isfinite(row->relative_error) && row->relative_error >= 0
                         ? json_real(row->relative_error)
                         : json_null();
 
-    return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:o}", "name", json_text(row->name), "from", row->from_name,
-                     "to", row->to_name, "converted", row->converted != 0, "elements", (json_int_t)row->elements,
-                     "bytes", (json_int_t)row->bytes, "reason", row->reason, "relative_error", error);
+    return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:o, s:o}", "name", json_text(row->name), "from",
+                     row->from_name, "to", row->to_name, "converted", row->converted != 0, "elements",
+                     (json_int_t)row->elements, "bytes", (json_int_t)row->bytes, "reason", row->reason,
+                     "relative_error", error, "candidates", sensitivity_json(job, index));
 }
 
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome)
@@ -80,12 +94,14 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
     json_t *rows = json_array();
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++)
-        if (json_array_append_new(rows, row_json(accel_quantize_get(job, i))) != 0) {
+        if (json_array_append_new(rows, row_json(job, i)) != 0) {
             json_decref(rows);
             return say(1, EXIT_FAILED, "ACCEL_E_MEMORY", "no memory for the document", NULL);
         }
-    return print_json(json_pack("{s:o, s:I, s:b, s:I, s:f, s:o, s:o}", "path", json_text(outcome->path), "bytes",
-                                (json_int_t)accel_quantize_bytes(job), "replaced", outcome->replaced != 0, "resumed",
+    return print_json(json_pack("{s:o, s:I, s:I, s:I, s:f, s:b, s:I, s:f, s:o, s:o}", "path", json_text(outcome->path),
+                                "bytes", (json_int_t)accel_quantize_bytes(job), "budget", (json_int_t)outcome->budget,
+                                "calibration_tokens", (json_int_t)outcome->calibration, "bits_per_weight",
+                                bits_per_weight(job), "replaced", outcome->replaced != 0, "resumed",
                                 (json_int_t)outcome->resumed, "seconds", outcome->seconds, "other_types",
                                 narrow_json(job), "tensors", rows),
                       "accelctl/quantize/1");
@@ -141,14 +157,21 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
     clean_text(outcome->path, name, sizeof name);
     if (chosen->tensors)
         print_rows(job);
+    if (chosen->sensitivity)
+        sensitivity_print(job);
     print_types(job);
     print_narrow(job, chosen->type);
     if (outcome->resumed > 0)
         printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
-    if (chosen->dry)
-        printf("%s would have %s\n", name, bytes_text(accel_quantize_bytes(job), text));
+    if (outcome->calibration > 0)
+        printf("calibrated with %llu tokens of %s\n", (unsigned long long)outcome->calibration, chosen->calib);
+    if (chosen->dry || chosen->sensitivity)
+        printf("%s would have %s, %.3f bits per weight\n", name, bytes_text(accel_quantize_bytes(job), text),
+               bits_per_weight(job));
     else
-        printf("%s: %s in %.1f s\n", name, bytes_text(accel_quantize_bytes(job), text), outcome->seconds);
+        printf("%s: %s, %.3f bits per weight, in %.1f s\n", name, bytes_text(accel_quantize_bytes(job), text),
+               bits_per_weight(job), outcome->seconds);
     if (outcome->replaced)
-        printf("%s: the file that has that name\n", chosen->dry ? "would be replaced" : "replaced");
+        printf("%s: the file that has that name\n",
+               chosen->dry || chosen->sensitivity ? "would be replaced" : "replaced");
 }

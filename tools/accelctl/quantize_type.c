@@ -8,7 +8,9 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Digits in planes of their own, for which a group is chosen; `group` is the usual one. */
 static const struct {
@@ -77,4 +79,30 @@ int type_name(uint32_t json, const char *verb, const char *type, const char *gro
              isdigit((unsigned char)group[0]) ? group : "row",
              scheme != NULL && tolower((unsigned char)scheme[0]) == 'a' ? "a" : "");
     return -1;
+}
+
+int parse_bytes(uint32_t json, const char *verb, const char *option, const char *text, uint64_t *out_bytes)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } units[] = {{"B", 1},
+                 {"kB", 1e3},
+                 {"MB", 1e6},
+                 {"GB", 1e9},
+                 {"KiB", 1024},
+                 {"MiB", 1024.0 * 1024},
+                 {"GiB", 1024.0 * 1024 * 1024}};
+    char *end, said[200];
+    double number = strtod(text, &end), unit = 0;
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(units[i].name, end + strspn(end, " ")) == 0)
+            unit = units[i].bytes;
+    if (end != text && isdigit((unsigned char)text[0]) && number * unit >= 1 && number * unit < 1e18) {
+        *out_bytes = (uint64_t)(number * unit);
+        return -1;
+    }
+    snprintf(said, sizeof said, "--%s wants a size, not '%.40s'", option, text);
+    return usage(json, verb, said, "a number and one of B, kB, MB, GB, KiB, MiB and GiB, as 60MB or 1.2GiB");
 }

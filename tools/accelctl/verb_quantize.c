@@ -26,6 +26,17 @@ static const struct option_row options[] = {
      "symmetric, as without the option, or asymmetric: with a zero point for each group; for q2, q3, q4 and q8", 0, 0},
     {"nearest", 0, OPTION_FLAG, offsetof(struct quantize_options, nearest), NULL,
      "take the scale that the largest value of a block gives, without a search; faster, and loses more", 0, 0},
+    {"calib", 'c', OPTION_TEXT, offsetof(struct quantize_options, calib), "FILE",
+     "a text that the model reads first: what it multiplies its matrices with then says which errors matter", 0, 0},
+    {"calib-tokens", 0, OPTION_NUMBER, offsetof(struct quantize_options, calib_tokens), "N",
+     "read the first N tokens of that text alone", 2, 1e15},
+    {"budget", 'b', OPTION_TEXT, offsetof(struct quantize_options, budget), "SIZE",
+     "bytes of the whole file, as 60MB or 1.2GiB: each matrix gets the type that makes the sum of losses smallest", 0,
+     0},
+    {"candidate", 0, OPTION_LIST, offsetof(struct quantize_options, candidates), "TYPE",
+     "a type that --budget may choose; may be repeated; without: all from 2 to 8 bits", 0, 0},
+    {"sensitivity", 0, OPTION_FLAG, offsetof(struct quantize_options, sensitivity), NULL,
+     "print what each matrix would lose in each type, and write nothing", 0, 0},
     {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
      "copy tensors whose names match, as 'blk.*.attn_v.weight'; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
@@ -33,9 +44,11 @@ static const struct option_row options[] = {
     {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL, "say what would be written, and end", 0,
      0},
     {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},
-    {"json", 0, OPTION_FLAG, offsetof(struct quantize_options, json), NULL,
-     "print one JSON document, errors too, with the name of its schema", 0, 0},
+    COMMON_OPTIONS(struct quantize_options, common),
 };
+
+/* A budget that chooses nothing, but has every matrix measured. */
+#define NO_LIMIT ((uint64_t)INT64_MAX)
 
 /* One run. */
 struct quantizing {
@@ -43,6 +56,7 @@ struct quantizing {
     char type[TYPE_NAME];
     struct accel_model_file *file;
     struct accel_quantize_job *job;
+    struct calibration calibration;
     struct outcome outcome;
     struct working working;
     struct accel_error error;
@@ -102,7 +116,7 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
         snprintf(text, sizeof text, "%.300s: is the %s that is read; write to another name", arguments[1],
                  S_ISDIR(in.st_mode) ? "folder" : "file");
-        return say(chosen->json, EXIT_USAGE, "usage", text, NULL);
+        return say(chosen->common.json, EXIT_USAGE, "usage", text, NULL);
     }
     outcome->replaced = !S_ISDIR(out.st_mode);
     if (S_ISDIR(out.st_mode) && snprintf(path, sizeof path, "%s/model.safetensors", arguments[1]) < (int)sizeof path)
@@ -135,9 +149,15 @@ static int32_t make(struct quantizing *quantizing)
     int32_t code;
 
     clock_gettime(CLOCK_MONOTONIC, &begun);
+    calibration_give(&quantizing->calibration, &wanted);
+    outcome->calibration = wanted.id_count;
+    wanted.budget = outcome->budget;
+    wanted.candidates = chosen->candidates.items;
+    wanted.candidate_count = chosen->candidates.count;
+    working_on(&quantizing->working, wanted.ids != NULL ? "reading the text" : "choosing types");
     code = accel_quantize_plan(quantizing->file, &wanted, &quantizing->job, &quantizing->error);
     working_on(&quantizing->working, "writing");
-    if (code == ACCEL_OK && !chosen->dry)
+    if (code == ACCEL_OK && !chosen->dry && !chosen->sensitivity)
         code = accel_quantize_run(quantizing->job, outcome->path, &outcome->resumed, &quantizing->error);
     outcome->seconds = seconds_since(&begun);
     return code;
@@ -146,7 +166,7 @@ static int32_t make(struct quantizing *quantizing)
 /* Answers -1 to go on to the result. */
 static int open_and_make(struct quantizing *quantizing, char **arguments)
 {
-    uint32_t json = quantizing->chosen->json;
+    uint32_t json = quantizing->chosen->common.json;
     int code;
 
     if (accel_model_file_open(arguments[0], NULL, &quantizing->file, &quantizing->error) != ACCEL_OK)
@@ -155,6 +175,10 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     code = check_type(quantizing->file, json, quantizing->type);
     if (code < 0 && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
         code = target_check(json, arguments[1], TARGET_ANY);
+    if (code >= 0)
+        return code;
+    code = calibration_open(&quantizing->chosen->common, arguments[0], quantizing->chosen->calib,
+                            quantizing->chosen->calib_tokens, &quantizing->calibration);
     if (code >= 0)
         return code;
     working_begin(&quantizing->working, NULL, 0);
@@ -170,14 +194,18 @@ static int run(int count, char **arguments, const struct verb *verb)
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code < 0)
-        code = type_name(chosen.json, verb->name, chosen.type, chosen.group, chosen.scheme, quantizing.type);
+        code = type_name(chosen.common.json, verb->name, chosen.type, chosen.group, chosen.scheme, quantizing.type);
+    if (code < 0 && chosen.budget != NULL)
+        code = parse_bytes(chosen.common.json, verb->name, "budget", chosen.budget, &quantizing.outcome.budget);
+    else if (code < 0 && chosen.sensitivity)
+        quantizing.outcome.budget = NO_LIMIT;
     if (code < 0)
         code = check_out(&chosen, arguments, &quantizing.outcome);
     if (code >= 0)
         return code;
     chosen.type = quantizing.type;
     code = open_and_make(&quantizing, arguments);
-    if (code < 0 && chosen.json) {
+    if (code < 0 && chosen.common.json) {
         code = quantize_document(quantizing.job, &quantizing.outcome);
     } else if (code < 0) {
         quantize_print(quantizing.job, &chosen, &quantizing.outcome);
@@ -185,6 +213,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     }
     guard_mappings(NULL, NULL);
     accel_quantize_free(quantizing.job);
+    calibration_close(&quantizing.calibration);
     accel_model_file_close(quantizing.file);
     return code;
 }

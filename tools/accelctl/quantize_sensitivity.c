@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/quantize.h"
+#include "tools/accelctl/say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS_MOST = 40 };
+
+/* The types that some tensor may get, each with a column. */
+struct columns {
+    const char *names[COLUMNS_MOST];
+    uint32_t count;
+};
+
+static uint32_t column_of(struct columns *columns, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < columns->count && strcmp(columns->names[i], name) != 0)
+        i++;
+    if (i == columns->count && i < COLUMNS_MOST)
+        columns->names[columns->count++] = name;
+    return i;
+}
+
+static void find_columns(const struct accel_quantize_job *job, struct columns *columns)
+{
+    const struct accel_quantize_candidate *candidate;
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++)
+        for (uint32_t j = 0; (candidate = accel_quantize_candidate_get(job, i, j)) != NULL; j++)
+            column_of(columns, candidate->type_name);
+}
+
+/* The error in each column; a star is at what the tensor gets. */
+static void print_tensor(const struct accel_quantize_job *job, uint64_t index, struct columns *columns)
+{
+    const struct accel_quantize_candidate *candidate, *found[COLUMNS_MOST] = {NULL};
+    char name[256];
+
+    for (uint32_t j = 0; (candidate = accel_quantize_candidate_get(job, index, j)) != NULL; j++) {
+        uint32_t column = column_of(columns, candidate->type_name);
+
+        if (column < COLUMNS_MOST)
+            found[column] = candidate;
+    }
+    printf("  %-36s", clean_text(accel_quantize_get(job, index)->name, name, sizeof name));
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (found[i] == NULL)
+            printf(" %10s", "-");
+        else
+            printf(" %9.5f%s", found[i]->error, found[i]->chosen ? "*" : " ");
+    printf("\n");
+}
+
+void sensitivity_print(const struct accel_quantize_job *job)
+{
+    struct columns columns = {.count = 0};
+
+    find_columns(job, &columns);
+    printf("  %-36s", "relative error of what a matrix gives");
+    for (uint32_t i = 0; i < columns.count; i++)
+        printf(" %9s ", columns.names[i]);
+    printf("\n");
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++)
+        if (accel_quantize_candidate_get(job, i, 0) != NULL)
+            print_tensor(job, i, &columns);
+}
+
+json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index)
+{
+    const struct accel_quantize_candidate *candidate = accel_quantize_candidate_get(job, index, 0);
+    json_t *list = candidate == NULL ? json_null() : json_array();
+
+    for (uint32_t j = 0; (candidate = accel_quantize_candidate_get(job, index, j)) != NULL; j++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:b}", "type", candidate->type_name, "bytes",
+                                              (json_int_t)candidate->bytes, "error", candidate->error, "loss",
+                                              candidate->loss, "chosen", candidate->chosen != 0));
+    return list;
+}
