@@ -17,7 +17,9 @@ struct quantize_options {
     uint64_t threads;
     uint32_t dry;
     uint32_t tensors;
-    uint32_t nearest;
+    const char *method;
+    const char *critical;
+    struct text_list roles;
     uint32_t sensitivity;
     const char *calib;
     uint64_t calib_tokens;
@@ -50,12 +52,22 @@ json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index);
 enum { TYPE_NAME = 32, THREADS_MAX = 1024 };
 
 /* The whole name of a type: "q4" with a group of "128" or "row" and "asymmetric" is "q4_g128a"; a name that says its
- * group has none beside it. Answers -1 to go on, or an exit code after the error has been said for `verb`. */
-int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme,
+ * group has none beside it, unless `others` is 1: they may be for other types. Answers -1 to go on, or an exit code
+ * after the error has been said for `verb`. */
+int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme, uint32_t others,
               char out_name[TYPE_NAME]);
 
 /* Bytes of "60MB" or "1.2GiB". Answers -1 to go on, or an exit code after the error has been said for `verb`. */
 int parse_bytes(uint32_t json, const char *verb, const char *option, const char *text, uint64_t *out_bytes);
+
+/* The method that a word names, ACCEL_QUANTIZE_METHOD_DEFAULT where it is NULL; one that wants a text is refused where
+ * there is none. Answers -1 to go on, or an exit code after the error has been said for `verb`. */
+int parse_method(uint32_t json, const char *verb, const char *word, const char *calib, uint32_t *out_method);
+
+/* The group that `word` says, as the library's options want it; 0 where it is NULL. The word is one that type_name
+ * took.
+ */
+uint32_t parse_group(const char *word);
 
 /* 1 where a group may stand beside the name: "q4". */
 uint32_t type_has_groups(const char *type);

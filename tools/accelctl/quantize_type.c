@@ -50,7 +50,7 @@ static int refuse_word(uint32_t json, const char *verb, const char *option, cons
     return usage(json, verb, text, NULL);
 }
 
-int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme,
+int type_name(uint32_t json, const char *verb, const char *type, const char *group, const char *scheme, uint32_t others,
               char out_name[TYPE_NAME])
 {
     static const char groups[] = "32 64 128 256 512 row", schemes[] = "symmetric asymmetric";
@@ -61,7 +61,7 @@ int type_name(uint32_t json, const char *verb, const char *type, const char *gro
         return refuse_word(json, verb, "group", groups, group);
     if (scheme != NULL && !is_one_of(schemes, scheme))
         return refuse_word(json, verb, "scheme", schemes, scheme);
-    if (at < 0 && (group != NULL || scheme != NULL)) {
+    if (at < 0 && !others && (group != NULL || scheme != NULL)) {
         snprintf(text, sizeof text, "the name '%.40s' says how its values are grouped: --%s does not fit beside it",
                  type, group != NULL ? "group" : "scheme");
         return usage(json, verb, text, "--group and --scheme are for --type q2, q3, q4 or q8, --group for nf4 and c4");
@@ -105,4 +105,33 @@ int parse_bytes(uint32_t json, const char *verb, const char *option, const char 
     }
     snprintf(said, sizeof said, "--%s wants a size, not '%.40s'", option, text);
     return usage(json, verb, said, "a number and one of B, kB, MB, GB, KiB, MiB and GiB, as 60MB or 1.2GiB");
+}
+
+int parse_method(uint32_t json, const char *verb, const char *word, const char *calib, uint32_t *out_method)
+{
+    static const char *const names[] = {
+        [ACCEL_QUANTIZE_METHOD_NEAREST] = "nearest",
+        [ACCEL_QUANTIZE_METHOD_SEARCH] = "search",
+        [ACCEL_QUANTIZE_METHOD_IMPORTANCE] = "importance",
+        [ACCEL_QUANTIZE_METHOD_GPTQ] = "gptq",
+    };
+    char text[200];
+
+    *out_method = ACCEL_QUANTIZE_METHOD_DEFAULT;
+    for (uint32_t i = 1; word != NULL && i < sizeof names / sizeof *names; i++)
+        if (is_one_of(names[i], word))
+            *out_method = i;
+    if (word != NULL && *out_method == ACCEL_QUANTIZE_METHOD_DEFAULT)
+        return refuse_word(json, verb, "method", "nearest search importance gptq", word);
+    if (*out_method < ACCEL_QUANTIZE_METHOD_IMPORTANCE || calib != NULL)
+        return -1;
+    snprintf(text, sizeof text, "--method %s wants a --calib", names[*out_method]);
+    return usage(json, verb, text, "a text of a few thousand words, as the model will be used for");
+}
+
+uint32_t parse_group(const char *word)
+{
+    return word == NULL                      ? 0
+           : isdigit((unsigned char)word[0]) ? (uint32_t)strtoul(word, NULL, 10)
+                                             : ACCEL_QUANTIZE_GROUP_ROW;
 }

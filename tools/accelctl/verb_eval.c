@@ -145,10 +145,18 @@ static int begin_versions(struct evaluation *evaluation, int *count, char ***arg
 
 static int make_versions(struct evaluation *evaluation)
 {
-    if (versions_make(&evaluation->versions, &evaluation->chosen->versions, &evaluation->working, &evaluation->error) !=
-        ACCEL_OK)
-        return fail(evaluation);
-    return -1;
+    const struct version_options *options = &evaluation->chosen->versions;
+    struct calibration calibration = {0};
+    int code = -1;
+
+    if (evaluation->versions.count > 0)
+        code = calibration_open(&evaluation->chosen->common, evaluation->reference, options->calib,
+                                options->calib_tokens, &calibration);
+    if (code < 0 && versions_make(&evaluation->versions, options, &calibration, &evaluation->working,
+                                  &evaluation->error) != ACCEL_OK)
+        code = fail(evaluation);
+    calibration_close(&calibration);
+    return code;
 }
 
 /* A model knows more of its file than the file alone: packed checkpoints show the matrices that they hold. */

@@ -24,8 +24,16 @@ static const struct option_row options[] = {
      "values under one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4", 0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct quantize_options, scheme), "SCHEME",
      "symmetric, as without the option, or asymmetric: with a zero point for each group; for q2, q3, q4 and q8", 0, 0},
-    {"nearest", 0, OPTION_FLAG, offsetof(struct quantize_options, nearest), NULL,
-     "take the scale that the largest value of a block gives, without a search; faster, and loses more", 0, 0},
+    {"role", 'r', OPTION_LIST, offsetof(struct quantize_options, roles), "ROLE=TYPE",
+     "another type for embedding, q, k, v, o, attention (these four), gate, up, down, ffn (these three), head, norm or "
+     "conv; may be repeated",
+     0, 0},
+    {"critical", 0, OPTION_TEXT, offsetof(struct quantize_options, critical), "TYPE",
+     "another type for attention, embedding and head", 0, 0},
+    {"method", 'm', OPTION_TEXT, offsetof(struct quantize_options, method), "METHOD",
+     "nearest: the scale that the largest value gives; search: that under which a group loses least, as without "
+     "--calib; importance: the same, weighted; gptq: columns make up for those before them, as with --calib",
+     0, 0},
     {"calib", 'c', OPTION_TEXT, offsetof(struct quantize_options, calib), "FILE",
      "a text that the model reads first: what it multiplies its matrices with then says which errors matter", 0, 0},
     {"calib-tokens", 0, OPTION_NUMBER, offsetof(struct quantize_options, calib_tokens), "N",
@@ -54,6 +62,7 @@ static const struct option_row options[] = {
 struct quantizing {
     const struct quantize_options *chosen;
     char type[TYPE_NAME];
+    uint32_t method;
     struct accel_model_file *file;
     struct accel_quantize_job *job;
     struct calibration calibration;
@@ -90,18 +99,24 @@ uint32_t default_threads(void)
     return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (uint32_t)count;
 }
 
-static struct accel_quantize_options wanted_of(const struct quantize_options *chosen, const char *type,
-                                               struct working *working)
+static struct accel_quantize_options wanted_of(struct quantizing *quantizing)
 {
+    const struct quantize_options *chosen = quantizing->chosen;
+
     return (struct accel_quantize_options){.size = sizeof(struct accel_quantize_options),
                                            .threads =
                                                chosen->threads == 0 ? default_threads() : (uint32_t)chosen->threads,
-                                           .type = type,
+                                           .type = quantizing->type,
                                            .keep_count = chosen->keep.count,
-                                           .flags = chosen->nearest ? ACCEL_QUANTIZE_NEAREST : 0,
+                                           .method = quantizing->method,
+                                           .group = parse_group(chosen->group),
+                                           .scheme = chosen->scheme,
+                                           .roles = chosen->roles.items,
+                                           .role_count = chosen->roles.count,
+                                           .critical = chosen->critical,
                                            .keep = chosen->keep.items,
                                            .progress = working_tell,
-                                           .progress_data = working};
+                                           .progress_data = &quantizing->working};
 }
 
 /* Whether OUT is IN, or will be replaced; of a folder it is the file of weights. Answers -1 to go on. */
@@ -143,7 +158,7 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
 static int32_t make(struct quantizing *quantizing)
 {
     const struct quantize_options *chosen = quantizing->chosen;
-    struct accel_quantize_options wanted = wanted_of(chosen, quantizing->type, &quantizing->working);
+    struct accel_quantize_options wanted = wanted_of(quantizing);
     struct outcome *outcome = &quantizing->outcome;
     struct timespec begun;
     int32_t code;
@@ -194,7 +209,10 @@ static int run(int count, char **arguments, const struct verb *verb)
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code < 0)
-        code = type_name(chosen.common.json, verb->name, chosen.type, chosen.group, chosen.scheme, quantizing.type);
+        code = type_name(chosen.common.json, verb->name, chosen.type, chosen.group, chosen.scheme,
+                         chosen.roles.count > 0 || chosen.critical != NULL, quantizing.type);
+    if (code < 0)
+        code = parse_method(chosen.common.json, verb->name, chosen.method, chosen.calib, &quantizing.method);
     if (code < 0 && chosen.budget != NULL)
         code = parse_bytes(chosen.common.json, verb->name, "budget", chosen.budget, &quantizing.outcome.budget);
     else if (code < 0 && chosen.sensitivity)

@@ -33,21 +33,31 @@ static int usage(uint32_t json, const char *text, const char *remedy)
     return say(json, EXIT_USAGE, "usage", whole, remedy);
 }
 
-static int add(uint32_t json, const struct version_options *options, const char *type, struct versions *versions)
+/* A version of a type or, where that is NULL, of a budget, for each method. */
+static int add(uint32_t json, const struct version_options *options, const char *type, const char *budget,
+               struct versions *versions)
 {
-    struct version *version = &versions->items[versions->count];
-    uint32_t grouped = type_has_groups(type);
-    int code;
+    uint32_t grouped = type != NULL && type_has_groups(type), methods = options->methods.count;
+    int code = -1;
 
-    if (versions->count == VERSIONS_MOST)
-        return usage(json, "more than 16 versions", "leave out some of --bits or --type");
-    code =
-        type_name(json, "eval", type, grouped ? options->group : NULL, grouped ? options->scheme : NULL, version->type);
-    if (code >= 0)
-        return code;
-    memcpy(version->name, version->type, sizeof version->type);
-    versions->count++;
-    return -1;
+    for (uint32_t i = 0; code < 0 && i < (methods == 0 ? 1 : methods); i++) {
+        struct version *version = &versions->items[versions->count];
+        const char *method = methods == 0 ? NULL : options->methods.items[i];
+
+        if (versions->count == VERSIONS_MOST)
+            return usage(json, "more than 16 versions", "leave out some of --bits, --type, --budget or --method");
+        if (type != NULL)
+            code = type_name(json, "eval", type, grouped ? options->group : NULL, grouped ? options->scheme : NULL, 0,
+                             version->type);
+        else
+            code = parse_bytes(json, "eval", "budget", budget, &version->budget);
+        if (code < 0)
+            code = parse_method(json, "eval", method, options->calib, &version->method);
+        snprintf(version->name, sizeof version->name, "%s%.30s%s%.12s", type == NULL ? "budget " : "",
+                 type == NULL ? budget : version->type, method == NULL ? "" : " ", method == NULL ? "" : method);
+        versions->count++;
+    }
+    return code;
 }
 
 static int add_bits(uint32_t json, const struct version_options *options, const char *family, uint32_t bits,
@@ -57,7 +67,7 @@ static int add_bits(uint32_t json, const struct version_options *options, const 
 
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (families[i].bits == bits && is_one_of(families[i].family, family))
-            return add(json, options, families[i].type, versions);
+            return add(json, options, families[i].type, NULL, versions);
     snprintf(text, sizeof text, "no type of the family '%.20s' has %u bits", family, bits);
     return usage(json, text, "planar has 2, 3, 4 and 8, k 2 to 6 and 8, block 4, 5 and 8");
 }
@@ -89,7 +99,7 @@ static int add_word(uint32_t json, const struct version_options *options, const 
 {
     if (is_one_of(family_words, word))
         return add_family(json, options, word, versions);
-    return add(json, options, word, versions);
+    return add(json, options, word, NULL, versions);
 }
 
 int versions_begin(uint32_t json, const struct version_options *options, const char *path, struct versions *versions)
@@ -102,6 +112,8 @@ int versions_begin(uint32_t json, const struct version_options *options, const c
         code = add_word(json, options, options->types.items[i], versions);
     if (options->bits != NULL && options->types.count == 0)
         code = add_family(json, options, "planar", versions);
+    for (uint32_t i = 0; i < options->budgets.count && code < 0; i++)
+        code = add(json, options, NULL, options->budgets.items[i], versions);
     if (code < 0 && versions->count > 0)
         code = scratch_make(json, &versions->scratch);
     for (uint32_t i = 0; i < versions->count && code < 0; i++)
@@ -116,13 +128,16 @@ static int32_t make(struct version *version, const struct accel_model_file *file
     struct accel_quantize_options wanted = {.size = sizeof wanted,
                                             .threads =
                                                 options->threads == 0 ? default_threads() : (uint32_t)options->threads,
-                                            .type = version->type,
+                                            .type = version->budget == 0 ? version->type : "q4_0",
+                                            .method = version->method,
+                                            .budget = version->budget,
                                             .progress = working_tell,
                                             .progress_data = working};
     struct accel_quantize_job *job = NULL;
     struct timespec begun;
     int32_t code;
 
+    calibration_give(calibration, &wanted);
     working_on(working, version->name);
     clock_gettime(CLOCK_MONOTONIC, &begun);
     code = accel_quantize_plan(file, &wanted, &job, error);
@@ -133,14 +148,14 @@ static int32_t make(struct version *version, const struct accel_model_file *file
     return code;
 }
 
-int32_t versions_make(struct versions *versions, const struct version_options *options, struct working *working,
-                      struct accel_error *error)
+int32_t versions_make(struct versions *versions, const struct version_options *options,
+                      const struct calibration *calibration, struct working *working, struct accel_error *error)
 {
     struct accel_model_file *file = NULL;
     int32_t code = versions->count == 0 ? ACCEL_OK : accel_model_file_open(versions->path, NULL, &file, error);
 
     for (uint32_t i = 0; i < versions->count && code == ACCEL_OK; i++)
-        code = make(&versions->items[i], file, options, working, error);
+        code = make(&versions->items[i], file, options, calibration, working, error);
     accel_model_file_close(file);
     return code;
 }

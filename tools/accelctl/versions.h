@@ -14,13 +14,19 @@ struct version_options {
     struct text_list types;
     const char *group;
     const char *scheme;
+    struct text_list methods;
+    struct text_list budgets;
+    const char *calib;
+    uint64_t calib_tokens;
     uint64_t threads;
 };
 
 /* One version. */
 struct version {
-    char name[VERSION_NAME]; /* for people: "q4_g128a" */
+    char name[VERSION_NAME]; /* for people: "q4_g128a gptq" */
     char type[TYPE_NAME];
+    uint32_t method;
+    uint64_t budget; /* bytes; 0: none */
     char path[SCRATCH_PATH + VERSION_NAME];
     double seconds; /* that it took */
 };
@@ -32,12 +38,12 @@ struct versions {
     struct scratch scratch;
 };
 
-/* Which versions the options ask for, none without --bits and --type; makes the folder where there are some. Answers -1
- * to go on, or an exit code after the error has been said. */
+/* Which versions the options ask for, none without --bits, --type and --budget; makes the folder where there are some.
+ * Answers -1 to go on, or an exit code after the error has been said. */
 int versions_begin(uint32_t json, const struct version_options *options, const char *path, struct versions *versions);
 /* Writes them all. */
-int32_t versions_make(struct versions *versions, const struct version_options *options, struct working *working,
-                      struct accel_error *error);
+int32_t versions_make(struct versions *versions, const struct version_options *options,
+                      const struct calibration *calibration, struct working *working, struct accel_error *error);
 /* Removes them. */
 void versions_end(struct versions *versions);
 

@@ -18,6 +18,10 @@ static const struct {
     {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k"},
     {"quantize", "group", "32 64 128 256 512 row"},
     {"quantize", "scheme", "symmetric asymmetric"},
+    {"quantize", "method", "nearest search importance gptq"},
+    {"eval", "group", "32 64 128 256 512 row"},
+    {"eval", "scheme", "symmetric asymmetric"},
+    {"eval", "method", "nearest search importance gptq"},
     {"plan", "emit", "llama-server vllm"},
     {"plan", "advise",
      "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "
