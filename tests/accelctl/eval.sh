@@ -68,12 +68,17 @@ is "$(value models.0.made) $(value models.0.path)" "true null" "a version has no
 is "$(value models.2.types.2.tensors)" 30 "tensors of a type"
 try 0 "$accelctl" eval --against "$f32" --type q4_0 "$q8" --json --worst 0
 is "$(value models.0.made) $(value models.1.name)" "false q4_0" "versions beside a file"
+try 0 "$accelctl" eval "$models/hf" --type q2 --group 32 --method search --method gptq --calib "$work/text" --json \
+    --worst 0
+is "$(value models.0.name), $(value models.1.name)" "q2_g32 search, q2_g32 gptq" "versions by method"
+try 2 "$accelctl" eval "$f32" --type q4_0 --method gptq
+one_error "wants a --calib"
 try 2 "$accelctl" eval "$f32" --bits 7
 one_error "has 7 bits"
 try 2 "$accelctl" eval "$f32" --bits 4,x
 one_error "--bits wants"
 try 2 "$accelctl" eval "$f32" --type k
-one_error "wants --bits"
+one_error "wants --bits beside it"
 try 2 "$accelctl" eval "$f32" --bits 4 --group 33
 one_error "--group wants"
 try 3 "$accelctl" eval "$f32" --type q9_z --text "$work/text"

@@ -83,6 +83,36 @@ try 2 "$accelctl" quantize --type nf4 --scheme symmetric "$f32" "$out"
 one_error "--scheme does not fit"
 try 2 "$accelctl" quantize --type q4 --scheme odd "$f32" "$out"
 one_error "not 'odd'"
+
+# Roles, methods, a text to calibrate with.
+try 0 "$accelctl" quantize --json --type q4_0 --role v=q8_0 --role embedding=f32 "$f32" "$out"
+is "$("$json" "$work/out" - tensors.0.to)" F32 "the embedding's type"
+try 0 "$accelctl" quantize --json --type q4_0 --critical q8_0 --dry-run --tensors "$f32" "$out"
+grep -q '"Q8_0"' "$work/out" || fail "no critical matrices"
+try 2 "$accelctl" quantize --type q4_0 --role nothing=q8_0 "$f32" "$out"
+one_error "nothing"
+cat >"$work/text" <<'END'
+Tom and Sam went to the park with their mom. They saw a little dog. The dog was sad because it had no ball. Tom gave
+the dog his red ball and the dog was very happy. "Thank you, Tom!" said the mom. They all went home and had some cake.
+END
+for method in nearest search importance gptq; do
+    try 0 "$accelctl" quantize --json --type q2 --group 32 --calib "$work/text" --method $method "$models/hf" "$work/m-$method"
+    is "$(value calibration_tokens | grep -c '^[0-9][0-9]')" 1 "tokens of the text"
+    "$json" "$work/out" - tensors.1.output_error >"$work/error-$method"
+done
+cmp -s "$work/m-nearest/model.safetensors" "$work/m-search/model.safetensors" && fail "nearest and search write the same"
+cmp -s "$work/m-search/model.safetensors" "$work/m-gptq/model.safetensors" && fail "search and gptq write the same"
+try 2 "$accelctl" quantize --method gptq "$f32" "$out"
+one_error "--method gptq wants a --calib"
+try 2 "$accelctl" quantize --method best "$f32" "$out"
+one_error "not 'best'"
+try 2 "$accelctl" quantize --budget 3bytes "$f32" "$out"
+one_error "--budget wants a size, not '3bytes'"
+try 3 "$accelctl" quantize --calib "$work/none" "$f32" "$out"
+one_error "none"
+: >"$work/empty"
+try 2 "$accelctl" quantize --calib "$work/empty" "$f32" "$out"
+one_error "two tokens at least"
 try 2 "$accelctl" quantize "$f32"
 one_error "wants an argument"
 cp "$f32" "$work/same.gguf"

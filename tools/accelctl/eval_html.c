@@ -16,11 +16,6 @@ static double mebibytes(const struct eval_row *row)
     return (double)accel_eval_tensors_sums(row->tensors)->bytes / 1048576.0;
 }
 
-static double bits(const struct eval_row *row)
-{
-    return accel_eval_tensors_sums(row->tensors)->bits_per_weight;
-}
-
 static int has_reference(const struct eval_report *report)
 {
     return report->reference.path != NULL;
@@ -42,6 +37,22 @@ static void write_head(FILE *out, const struct eval_report *report)
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
+/* "q4_g128 52.1 MiB, F32 0.13 MiB" */
+static void write_kinds(FILE *out, const struct eval_row *row)
+{
+    struct eval_kind kinds[KINDS_MOST];
+    uint32_t count = eval_kinds(row, kinds);
+    char bytes[32];
+
+    fputs(count > 0 ? "<small>" : "", out);
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        html_text(out, kinds[i].type);
+        fprintf(out, " %s", bytes_text(kinds[i].bytes, bytes));
+    }
+    fputs(count > 0 ? "</small>" : "", out);
+}
+
 static void write_row(FILE *out, const struct eval_report *report, const struct eval_row *row)
 {
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
@@ -56,6 +67,8 @@ static void write_row(FILE *out, const struct eval_report *report, const struct 
     if (row != &report->reference)
         fprintf(out, "%u. ", row->index + 1);
     html_text(out, row->name);
+    if (compared)
+        write_kinds(out, row);
     fprintf(out, "</th><td class=\"n\">%s</td><td class=\"n\">%.3f</td>", bytes_text(sums->bytes, bytes),
             sums->bits_per_weight);
     if (row->result != NULL)
@@ -86,6 +99,20 @@ static void write_table(FILE *out, const struct eval_report *report)
 
 /* ---- charts ---- */
 
+/* What the numbers and colours of all charts mean. */
+static void write_legend(FILE *out, const struct eval_report *report)
+{
+    fputs("<p class=\"legend\">", out);
+    for (uint32_t i = 0; i < report->count; i++) {
+        fputs("<span>", out);
+        plot_mark(out, i);
+        fprintf(out, "%u. ", i + 1);
+        html_text(out, report->rows[i].name);
+        fputs("</span> ", out);
+    }
+    fputs("</p>\n", out);
+}
+
 static void chart_perplexity(FILE *out, const struct eval_report *report)
 {
     struct plot plot = {.title = has_reference(report) ? "Perplexity over size; dashed: the reference"
@@ -109,16 +136,16 @@ static void chart_perplexity(FILE *out, const struct eval_report *report)
 /* The mean with a line up to the 99th percentile. Models that differ nowhere have no place on a logarithm. */
 static void chart_divergence(FILE *out, const struct eval_report *report)
 {
-    struct plot plot = {.title = "KL divergence: mean, and a line to the 99th percentile",
-                        .x_name = "bits per weight",
+    struct plot plot = {.title = "KL divergence over size: mean, and a line to the 99th percentile",
+                        .x_name = "tensors, MiB",
                         .y_name = "nats",
                         .log_y = 1};
     uint32_t taken = 0;
 
     for (uint32_t i = 0; i < report->count; i++)
         if (report->rows[i].result->kl > 0) {
-            plot_reach(&plot, bits(&report->rows[i]), report->rows[i].result->kl, taken++ == 0);
-            plot_reach(&plot, bits(&report->rows[i]), report->rows[i].result->kl_99, 0);
+            plot_reach(&plot, mebibytes(&report->rows[i]), report->rows[i].result->kl, taken++ == 0);
+            plot_reach(&plot, mebibytes(&report->rows[i]), report->rows[i].result->kl_99, 0);
         }
     if (taken == 0)
         return;
@@ -126,8 +153,8 @@ static void chart_divergence(FILE *out, const struct eval_report *report)
     for (uint32_t i = 0; i < report->count; i++) {
         const struct accel_eval_result *result = report->rows[i].result;
 
-        plot_line(&plot, i, bits(&report->rows[i]), result->kl, bits(&report->rows[i]), result->kl_99, 0);
-        plot_point(&plot, i, bits(&report->rows[i]), result->kl, 1);
+        plot_line(&plot, i, mebibytes(&report->rows[i]), result->kl, mebibytes(&report->rows[i]), result->kl_99, 0);
+        plot_point(&plot, i, mebibytes(&report->rows[i]), result->kl, 1);
     }
     plot_end(&plot);
 }
@@ -247,6 +274,8 @@ int eval_html(FILE *out, void *data)
         "which both have the same likeliest token. The error of a tensor is the root of the sum of squared "
         "differences over that of the reference's squares.</small></p>\n",
         out);
+    if (report->eval != NULL || has_reference(report))
+        write_legend(out, report);
     if (report->eval != NULL)
         chart_perplexity(out, report);
     if (report->eval != NULL && has_reference(report)) {

@@ -192,6 +192,7 @@ void plot_style(FILE *out)
           "figcaption{font-weight:600}svg{width:100%;font:12px system-ui,sans-serif;fill:currentColor}\n"
           "svg.k{width:1em;height:1em;vertical-align:-.1em;margin-right:.4em}\n"
           "svg .g{stroke:currentColor;stroke-opacity:.14}svg .v{font-weight:600}svg .n{fill-opacity:.75}\n"
+          ".legend span{display:inline-block;margin-right:1.4em;white-space:nowrap}\n"
           "td.n,th.n{text-align:right;white-space:nowrap}\n</style>\n",
           out);
 }

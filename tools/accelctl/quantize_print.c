@@ -83,10 +83,11 @@ static json_t *row_json(const struct accel_quantize_job *job, uint64_t index)
                         ? json_real(row->relative_error)
                         : json_null();
 
-    return json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:o, s:o}", "name", json_text(row->name), "from",
-                     row->from_name, "to", row->to_name, "converted", row->converted != 0, "elements",
-                     (json_int_t)row->elements, "bytes", (json_int_t)row->bytes, "reason", row->reason,
-                     "relative_error", error, "candidates", sensitivity_json(job, index));
+    return json_pack(
+        "{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:o, s:o, s:o}", "name", json_text(row->name), "from", row->from_name,
+        "to", row->to_name, "converted", row->converted != 0, "elements", (json_int_t)row->elements, "bytes",
+        (json_int_t)row->bytes, "reason", row->reason, "relative_error", error, "output_error",
+        row->output_error > 0 ? json_real(row->output_error) : json_null(), "candidates", sensitivity_json(job, index));
 }
 
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome)
@@ -98,8 +99,9 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
             json_decref(rows);
             return say(1, EXIT_FAILED, "ACCEL_E_MEMORY", "no memory for the document", NULL);
         }
-    return print_json(json_pack("{s:o, s:I, s:I, s:I, s:f, s:b, s:I, s:f, s:o, s:o}", "path", json_text(outcome->path),
-                                "bytes", (json_int_t)accel_quantize_bytes(job), "budget", (json_int_t)outcome->budget,
+    return print_json(json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:b, s:I, s:f, s:o, s:o}", "path",
+                                json_text(outcome->path), "layout", accel_quantize_layout(job), "bytes",
+                                (json_int_t)accel_quantize_bytes(job), "budget", (json_int_t)outcome->budget,
                                 "calibration_tokens", (json_int_t)outcome->calibration, "bits_per_weight",
                                 bits_per_weight(job), "replaced", outcome->replaced != 0, "resumed",
                                 (json_int_t)outcome->resumed, "seconds", outcome->seconds, "other_types",
@@ -109,7 +111,7 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
 
 static void print_rows(const struct accel_quantize_job *job)
 {
-    char text[32], error[32], name[256];
+    char text[32], error[80], name[256];
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
@@ -117,6 +119,9 @@ static void print_rows(const struct accel_quantize_job *job)
         error[0] = '\0';
         if (row->relative_error > 0)
             snprintf(error, sizeof error, "error %.5f%s", row->relative_error, row->reason[0] == '\0' ? "" : ", ");
+        if (row->output_error > 0)
+            snprintf(error, sizeof error, "error %.5f, %.5f of what it gives%s", row->relative_error, row->output_error,
+                     row->reason[0] == '\0' ? "" : ", ");
         printf("  %-32s %5s -> %-5s %11s  %s%s\n", clean_text(row->name, name, sizeof name), row->from_name,
                row->to_name, bytes_text(row->bytes, text), error, row->reason);
     }

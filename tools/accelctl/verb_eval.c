@@ -430,7 +430,9 @@ const struct verb verb_eval = {
     .detail =
         "With --text: perplexity of a text. With --against: the relative error of each tensor, and with both the "
         "Kullback-Leibler divergence from the reference, in nats, and how often both have the same likeliest token. "
-        "Several files of one model come into one table.\n"
+        "Several files of one model come into one table. --bits makes quantized versions of the "
+        "reference (--against, else the first MODEL) in a temporary folder, which is gone when the command ends, and "
+        "puts them into the table.\n"
         "The text is cut into windows, and each token is predicted once, from what stands before it in its window; "
         "accel/model/eval.h has the definitions. All models are loaded together and read the text side by side, with "
         "the settings of their plans: --set compute.activations=f32 leaves the rounding of weights alone.\n"

@@ -17,7 +17,8 @@
 
 static const struct option_row options[] = {
     {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
-     "type of the matrices: f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k (as without the option), q4_1, q4_0, "
+     "type of the matrices: q8, q4, q3, q2, nf4 or c4 with --group and --scheme; or f32, f16, bf16, q8_0, q6_k, q5_k, "
+     "q5_1, q5_0, q4_k (as without the option), q4_1, q4_0, "
      "iq4_nl, iq4_xs, mxfp4, q3_k or q2_k",
      0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
@@ -241,17 +242,21 @@ const struct verb verb_quantize = {
     .summary = "write a model again with other types of weights",
     .arguments = "IN OUT",
     .detail =
-        "IN and OUT are GGUF files, or folders: a folder of safetensors becomes one in the layout of GPTQ, for types "
-        "q2, "
-        "q3, q4 and q8 with groups of 32 to 512, as q4_g128, or q4_g128a with zero points. Matrices are rounded under "
-        "the scales that lose least; norms and biases keep their precision, and --tensors says so for each.\n"
-        "Matrices of GGUF files whose rows are no whole number of blocks of the type get one of smaller blocks: Q8_0 "
-        "for "
-        "q6_k, Q5_0 for q5_k, Q4_0 for q4_k, IQ4_NL for iq4_xs, q3_k and q2_k, and F16 where that has no whole blocks "
-        "either. A line says how many they are.\n"
+        "IN and OUT are GGUF files, or folders of safetensors. Names of types that GGUF knows, as q4_0 or q4_k, are "
+        "written as such. q2, q3, q4 and q8 are planar, with --group and --scheme, or in one word as q4_g128a (with "
+        "zero points) or q3_row; so are nf4 (levels of a normal distribution) and c4 (16 levels of its own for each "
+        "row). A folder whose matrices have one planar type becomes one in the layout of GPTQ, which other programs "
+        "read; else both kinds of files get a layout of planes that accelctl reads (sdk/quant/LAYOUT.md).\n"
+        "Where groups or blocks do not divide the rows of a matrix it gets the largest groups that do, a type of "
+        "smaller blocks (Q8_0 for q6_k, Q5_0 for q5_k, Q4_0 for q4_k, IQ4_NL for iq4_xs, q3_k and q2_k), or F16. A "
+        "line says how many they are; norms and biases keep their precision, and --tensors says why for each.\n"
+        "With --calib the model reads a text before it is made smaller, and errors count for what they do to its "
+        "outputs. Take a text as the model will be used for, of a few thousand words. --budget measures what each "
+        "matrix loses in each type and solves which gets which.\n"
         "OUT gets its name when it is complete, in the place of a file that had it. A run that was interrupted or "
-        "killed left OUT.part; the same command goes on from there.",
-    .example = "accelctl quantize --type q8_0 model-f16.gguf model-q8_0.gguf\na file of half the size",
+        "killed left OUT.part; the same command goes on from there. doc/quantization.md compares all of this.",
+    .example = "accelctl quantize --type q3 --calib text.txt model-f16.gguf model-q3.gguf\n"
+               "a file of a fifth of the size, whose rounding errors make up for each other",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .least = 2,

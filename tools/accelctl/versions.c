@@ -79,7 +79,7 @@ static int add_family(uint32_t json, const struct version_options *options, cons
     int code = -1;
 
     if (at == NULL)
-        return usage(json, "--type with a family wants --bits beside it", "as --type planar --bits 2,3,4,8");
+        return usage(json, "a family of types wants --bits beside it", "as --type planar --bits 2,3,4,8");
     while (code < 0) {
         char *end;
         unsigned long bits = strtoul(at, &end, 10);
@@ -123,7 +123,7 @@ int versions_begin(uint32_t json, const struct version_options *options, const c
 }
 
 static int32_t make(struct version *version, const struct accel_model_file *file, const struct version_options *options,
-                    struct working *working, struct accel_error *error)
+                    const struct calibration *calibration, struct working *working, struct accel_error *error)
 {
     struct accel_quantize_options wanted = {.size = sizeof wanted,
                                             .threads =
