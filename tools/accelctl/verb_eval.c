@@ -44,6 +44,15 @@ static const struct option_row options[] = {
      "values under one scale in planar versions: 32, 64, 128, 256, 512 or row", 0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct eval_options, versions.scheme), "SCHEME",
      "of planar versions: symmetric or asymmetric", 0, 0},
+    {"method", 'm', OPTION_LIST, offsetof(struct eval_options, versions.methods), "METHOD",
+     "how versions are quantized: nearest, search, importance or gptq; each version is made with each, may be repeated",
+     0, 0},
+    {"calib", 0, OPTION_TEXT, offsetof(struct eval_options, versions.calib), "FILE",
+     "a text that the reference reads before versions are made, another one than --text", 0, 0},
+    {"calib-tokens", 0, OPTION_NUMBER, offsetof(struct eval_options, versions.calib_tokens), "N",
+     "read the first N tokens of that text alone", 2, 1e15},
+    {"budget", 0, OPTION_LIST, offsetof(struct eval_options, versions.budgets), "SIZE",
+     "a version whose types are chosen so that its file has at most so many bytes, as 60MB; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
      "threads that make versions; without it one for each processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
@@ -84,7 +93,7 @@ struct evaluation {
 
 static uint32_t asks_for_versions(const struct eval_options *chosen)
 {
-    return chosen->versions.bits != NULL || chosen->versions.types.count > 0;
+    return chosen->versions.bits != NULL || chosen->versions.types.count + chosen->versions.budgets.count > 0;
 }
 
 static int fail(struct evaluation *evaluation)
