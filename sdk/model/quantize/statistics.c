@@ -238,9 +238,8 @@ static int32_t run_windows(struct quantize_statistics *s, struct accel_session *
     return code;
 }
 
-/* A session that computes everything in F32. It ends with the run: its memory is wanted by others. */
-static int32_t make_session(const struct quantize_statistics *s, struct accel_session **out_session,
-                            struct accel_error *error)
+int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk, uint64_t step, uint32_t flags,
+                                struct accel_session **out_session, struct accel_error *error)
 {
     char context[24], batch[24];
     const struct accel_given given[] = {{"kv.type.k", "f32", "calibration"},
@@ -249,16 +248,14 @@ static int32_t make_session(const struct quantize_statistics *s, struct accel_se
                                         {"context", context, "calibration"},
                                         {"batch", batch, "calibration"}};
     const struct accel_session_options options = {.size = sizeof options,
-                                                  .flags = ACCEL_SESSION_INPUTS,
+                                                  .flags = flags,
                                                   .given = given,
                                                   .given_count = sizeof given / sizeof *given,
-                                                  .outputs = (uint32_t)s->step};
-    int32_t code;
+                                                  .outputs = (uint32_t)step};
 
-    snprintf(context, sizeof context, "%llutok", (unsigned long long)s->text.chunk);
-    snprintf(batch, sizeof batch, "%llutok", (unsigned long long)s->step);
-    code = accel_session_create(s->text.context, s->text.model, &options, out_session, error);
-    return code == ACCEL_OK ? accel_session_load(*out_session, error) : code;
+    snprintf(context, sizeof context, "%llutok", (unsigned long long)chunk);
+    snprintf(batch, sizeof batch, "%llutok", (unsigned long long)step);
+    return accel_session_create(text->context, text->model, &options, out_session, error);
 }
 
 static void average(float *moments, uint64_t width, uint64_t tokens)
@@ -272,8 +269,11 @@ static void average(float *moments, uint64_t width, uint64_t tokens)
 static int32_t run(struct quantize_statistics *s, struct accel_error *error)
 {
     struct accel_session *session = NULL;
-    int32_t code = make_session(s, &session, error);
+    int32_t code = quantize_session_create(&s->text, s->text.chunk, s->step, ACCEL_SESSION_INPUTS, &session, error);
 
+    /* It ends with the run: its memory is wanted by others. */
+    if (code == ACCEL_OK)
+        code = accel_session_load(session, error);
     if (code == ACCEL_OK)
         code = run_windows(s, session, error);
     accel_session_free(session);
@@ -324,11 +324,18 @@ static int32_t check(const struct quantize_text *text, struct accel_error *error
     return check_ids(text, error);
 }
 
+uint64_t quantize_step_tokens(const struct quantize_text *text, uint64_t chunk)
+{
+    uint64_t step = LOGITS_MOST / accel_model_facts_of(text->model)->vocabulary;
+
+    step = step == 0 ? 1 : step > STEP_MOST ? STEP_MOST : step;
+    return step > chunk ? chunk : step;
+}
+
 /* Settles what was left open. */
 static void settle(struct quantize_statistics *s)
 {
     struct quantize_text *text = &s->text;
-    uint64_t vocabulary = accel_model_facts_of(text->model)->vocabulary;
     uint64_t longest = session_longest_context(text->model);
 
     if (text->chunk == 0)
@@ -337,9 +344,7 @@ static void settle(struct quantize_statistics *s)
         text->moments_bytes = MOMENTS_DEFAULT;
     if (text->threads == 0)
         text->threads = 1;
-    s->step = LOGITS_MOST / vocabulary;
-    s->step = s->step == 0 ? 1 : s->step > STEP_MOST ? STEP_MOST : s->step;
-    s->step = s->step > text->chunk ? text->chunk : s->step;
+    s->step = quantize_step_tokens(text, text->chunk);
     s->tokens = text->id_count - (text->id_count % text->chunk == 1);
 }
 
@@ -380,6 +385,11 @@ void quantize_statistics_free(struct quantize_statistics *s)
     free(s->weights);
     dense_team_free(&s->team);
     free(s);
+}
+
+const struct quantize_text *quantize_statistics_text(const struct quantize_statistics *s)
+{
+    return &s->text;
 }
 
 uint64_t quantize_statistics_tokens(const struct quantize_statistics *s)

@@ -45,6 +45,9 @@ int32_t quantize_statistics_create(const struct quantize_text *text, struct quan
 /* NULL is allowed. */
 void quantize_statistics_free(struct quantize_statistics *statistics);
 
+/* The text as it was settled. */
+const struct quantize_text *quantize_statistics_text(const struct quantize_statistics *statistics);
+
 /* Tokens that were summed up, and how often the text has run. */
 uint64_t quantize_statistics_tokens(const struct quantize_statistics *statistics);
 uint32_t quantize_statistics_runs(const struct quantize_statistics *statistics);
@@ -64,5 +67,15 @@ const float *quantize_statistics_power(const struct quantize_statistics *statist
  * order of the inputs. ACCEL_E_NOT_FOUND: the tensor has no input; else as quantize_statistics_create. */
 int32_t quantize_statistics_moments(struct quantize_statistics *statistics, const char *tensor,
                                     const float **out_moments, uint32_t *out_input, struct accel_error *error);
+
+/* ---- runs over a text ---- */
+
+/* A session over the text's model that computes everything in F32, for windows of `chunk` tokens in steps of `step`,
+ * with logits for each of them; not loaded. `flags` as in accel_session_options. */
+int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk, uint64_t step, uint32_t flags,
+                                struct accel_session **out_session, struct accel_error *error);
+
+/* Tokens of a step whose logits take no more than 32 MiB. */
+uint64_t quantize_step_tokens(const struct quantize_text *text, uint64_t chunk);
 
 #endif

@@ -126,6 +126,11 @@ uint64_t session_longest_context(const struct accel_model *model);
 int32_t session_types_create(struct accel_session *session, struct accel_error *error);
 void session_types_free(struct accel_session *session);
 
+/* Makes weights of other types than the plan has: `rows`, sorted by name, become the only ones that are converted, and
+ * the session is placed again. Before the load; names outlive the session. After a failure it can only be freed. */
+int32_t session_retype(struct accel_session *session, const struct weight_type *rows, uint32_t count,
+                       struct accel_error *error);
+
 /* Settings of the plan as step options; `flags` as in accel_session_options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error);
 

@@ -186,6 +186,28 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
     return accel_plan_place(session->plan, &work, error);
 }
 
+int32_t session_retype(struct accel_session *session, const struct weight_type *rows, uint32_t count,
+                       struct accel_error *error)
+{
+    const struct accel_model *model = session->model;
+    struct weight_type *own = calloc((size_t)count + 1, sizeof *own);
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    int32_t code;
+
+    for (uint32_t i = 0; own != NULL && names != NULL && i < count; i++) {
+        own[i] = rows[i];
+        names[i] = rows[i].name;
+    }
+    session_types_free(session);
+    session->types = (struct weight_types){own, own == NULL || names == NULL ? 0 : count};
+    session->converted = names;
+    if (own == NULL || names == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the types of %u weights", count);
+    step_graph_free(&session->step);
+    code = model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
+    return code == ACCEL_OK ? place(session, error) : code;
+}
+
 static int32_t take_options(const struct accel_session_options *given, struct accel_session_options *out_options,
                             struct accel_error *error)
 {

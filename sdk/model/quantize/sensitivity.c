@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "sdk/model/quantize/sensitivity.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sdk/model/describe/internal.h"
+#include "sdk/model/format/rows.h"
+#include "sdk/model/quantize/probe.h"
+
+enum { SAMPLE = 32, TYPES_MOST = 64, PROBE_LEAST = 64, PROBE_MOST = 256, PROBE_TOKENS = 16384 };
+
+/* Candidates where none are named: those that GGUF numbers beside a base type that it does, else planar ones. */
+static const char *const numbered[] = {"q2_k", "q3_k", "iq4_xs", "iq4_nl", "q4_0", "q4_k", "q4_1",
+                                       "q5_0", "q5_k", "q5_1",   "q6_k",   "q8_0", "f16",  NULL};
+static const char *const planar[] = {"q2_g64",  "q2_g64a", "q2_g32a", "q3_g128", "q3_g64",  "q3_g64a",
+                                     "q3_g32a", "q4_g128", "q4_g64",  "nf4_g64", "q4_g64a", "q4_g32a",
+                                     "q8_g128", "q8_g64",  "f16",     NULL};
+
+/* What divergence a relative squared error of 1 would come to, role by role, where nobody has measured it. */
+static const struct {
+    const char *role;
+    double weight;
+} roles[] = {
+    {"head", 3},           {"embedding", 3},   {"attention.q", 0.06}, {"attention.k", 0.1}, {"attention.v", 0.15},
+    {"attention.o", 0.07}, {"ffn.gate", 0.25}, {"ffn.up", 0.3},       {"ffn.down", 0.35},
+};
+#define WEIGHT_OTHERS 0.2
+
+struct scan {
+    struct accel_quantize_job *job;
+    const struct quantize_rules *rules;
+    const struct quantize_statistics *statistics;
+    uint32_t types[TYPES_MOST]; /* candidates */
+    uint32_t type_count;
+    uint32_t zero;
+    uint32_t *probe_types; /* [count] ACCEL_TYPE_NONE: the tensor is not probed */
+    double *probe_errors;  /* [count] relative, squared, in that type */
+    atomic_uint_least64_t next;
+    pthread_mutex_t mutex; /* of the two below */
+    int32_t code;          /* of the first failure */
+    struct accel_error error;
+};
+
+/* Memory of one thread for the rows of one tensor. */
+struct sample {
+    struct model_rows from;
+    uint64_t rows;
+    float *values; /* [rows, width] */
+    float *again;  /* [width] */
+    unsigned char *bytes;
+};
+
+/* ---- candidates ---- */
+
+static int32_t read_types(struct scan *scan, struct accel_error *error)
+{
+    const struct accel_quantize_options *options = scan->rules->options;
+    const char *const *names = options->candidates;
+    uint32_t count = options->candidate_count;
+    struct accel_format format;
+    int32_t code = ACCEL_OK;
+
+    if (names == NULL) {
+        names = accel_format_describe(scan->rules->type, &format) == ACCEL_OK && format.kind == ACCEL_FORMAT_PLANAR
+                    ? planar
+                    : numbered;
+        for (count = 0; names[count] != NULL;)
+            count++;
+    }
+    if (count == 0 || count > TYPES_MOST)
+        return accel_error_set(error, ACCEL_E_INVALID, "%u candidate types for a budget, from 1 to %d are taken", count,
+                               TYPES_MOST);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
+        code = quantize_type_read(names[i], options, "candidate", &scan->types[i], error);
+    scan->type_count = count;
+    return code;
+}
+
+static const char *name_of(uint32_t type)
+{
+    const char *const *const lists[] = {numbered, planar};
+
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t i = 0; lists[l][i] != NULL; i++)
+            if (accel_format_find(lists[l][i]) == type)
+                return lists[l][i];
+    return NULL;
+}
+
+/* ---- errors ---- */
+
+/* Encodes the sample; *out_error gets the relative squared error, with `power` or without. */
+static int32_t measure(const struct sample *sample, uint32_t type, const float *power, const float *fit_power,
+                       double *out_error)
+{
+    const size_t width = (size_t)sample->from.width;
+    double difference = 0, whole = 0;
+    int32_t code = ACCEL_OK;
+    struct accel_format format;
+
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return ACCEL_E_UNSUPPORTED;
+    for (uint64_t row = 0; row < sample->rows && code == ACCEL_OK; row++) {
+        const float *values = sample->values + row * width;
+        void *to[ACCEL_FORMAT_PLANES] = {NULL};
+        const void *from[ACCEL_FORMAT_PLANES] = {NULL};
+        size_t at = 0, bytes = 0;
+
+        for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
+            code = accel_format_row_bytes(type, p, width, &bytes);
+            from[p] = to[p] = sample->bytes + at;
+            at += bytes;
+        }
+        if (code == ACCEL_OK)
+            code = accel_format_fit(type, values, fit_power, width, to);
+        if (code == ACCEL_OK)
+            code = accel_format_decode(type, from, width, sample->again);
+        for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
+            double p = power == NULL ? 1 : (double)power[i], v = (double)values[i];
+            double d = (double)sample->again[i] - v;
+
+            difference += p * d * d;
+            whole += p * v * v;
+        }
+    }
+    *out_error = whole > 0 ? difference / whole : 0;
+    return code == ACCEL_OK && !isfinite(*out_error) ? ACCEL_E_CORRUPT : code;
+}
+
+static int compare_candidates(const void *one, const void *other)
+{
+    const struct accel_quantize_candidate *a = one, *b = other;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    if (a->error != b->error)
+        return a->error < b->error ? -1 : 1;
+    return (a->type > b->type) - (a->type < b->type);
+}
+
+/* The type in which a tensor is probed: 3 bits in the largest group up to 64 that divides its rows. */
+static uint32_t probe_type(uint64_t width)
+{
+    static const char *const names[] = {"q3_g64", "q3_g32"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t type = accel_format_find(names[i]);
+
+        if (quantize_narrow(type, width) == type)
+            return type;
+    }
+    return ACCEL_TYPE_NONE;
+}
+
+static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_model_tensor *tensor,
+                         const struct sample *sample)
+{
+    struct quantize_menu *menu = &scan->job->menus[index];
+    uint64_t width = 0;
+    const float *power =
+        scan->statistics == NULL ? NULL : quantize_statistics_power(scan->statistics, tensor->name, &width);
+    int32_t code = ACCEL_OK;
+
+    menu->candidates = calloc(scan->type_count, sizeof *menu->candidates);
+    if (menu->candidates == NULL)
+        return ACCEL_E_MEMORY;
+    for (uint32_t t = 0; t < scan->type_count && code == ACCEL_OK; t++) {
+        struct accel_quantize_candidate *candidate = &menu->candidates[menu->count];
+        struct model_rows to;
+        double error;
+
+        if (quantize_narrow(scan->types[t], sample->from.width) != scan->types[t] ||
+            model_rows_of(tensor, scan->types[t], &to) != ACCEL_OK)
+            continue;
+        code = measure(sample, scan->types[t], power, power, &error);
+        if (code == ACCEL_OK) {
+            *candidate = (struct accel_quantize_candidate){.size = sizeof *candidate,
+                                                           .type = scan->types[t],
+                                                           .type_name = name_of(scan->types[t]),
+                                                           .bytes = to.rows * to.all_bytes,
+                                                           .error = sqrt(error)};
+            menu->count++;
+        }
+    }
+    qsort(menu->candidates, menu->count, sizeof *menu->candidates, compare_candidates);
+    /* The probe's weights are encoded when they are loaded, and know of no inputs. */
+    scan->probe_types[index] = scan->statistics == NULL ? ACCEL_TYPE_NONE : probe_type(sample->from.width);
+    if (code == ACCEL_OK && scan->probe_types[index] != ACCEL_TYPE_NONE)
+        code = measure(sample, scan->probe_types[index], power, NULL, &scan->probe_errors[index]);
+    return code;
+}
+
+/* Rows at equal distances. */
+static int32_t take_sample(struct scan *scan, const struct accel_model_tensor *tensor, struct sample *sample,
+                           struct accel_error *error)
+{
+    int32_t code = model_rows_of(tensor, tensor->type, &sample->from);
+    uint64_t rows = sample->from.rows, width = sample->from.width;
+    size_t scratch = sample->from.all_bytes > width * sizeof(double) ? sample->from.all_bytes : width * sizeof(double);
+
+    if (code != ACCEL_OK)
+        return code;
+    sample->rows = rows < SAMPLE ? rows : SAMPLE;
+    sample->values = malloc((size_t)(sample->rows * width) * sizeof *sample->values);
+    sample->again = malloc((size_t)width * sizeof *sample->again);
+    /* A row of a type takes no more than 8 bytes a value, and what a row has beside its blocks. */
+    sample->bytes = malloc(scratch + 1024);
+    if (sample->values == NULL || sample->again == NULL || sample->bytes == NULL)
+        return ACCEL_E_MEMORY;
+    for (uint64_t i = 0; i < sample->rows && code == ACCEL_OK; i++)
+        code = model_rows_decode(scan->job->file, tensor, &sample->from, (2 * i + 1) * rows / (2 * sample->rows), 1,
+                                 sample->bytes, sample->values + i * width, error);
+    for (uint64_t i = 0; i < sample->rows * width && code == ACCEL_OK; i++)
+        if (!isfinite(sample->values[i]))
+            code = accel_error_set(error, ACCEL_E_CORRUPT, "%s: tensor %.100s: a value is not finite",
+                                   accel_model_file_path(scan->job->file), tensor->name);
+    return code;
+}
+
+static void *work(void *data)
+{
+    struct scan *scan = data;
+
+    for (;;) {
+        uint64_t index = atomic_fetch_add(&scan->next, 1);
+        const struct accel_model_tensor *tensor;
+        struct sample sample = {0};
+        struct accel_error error = {0};
+        int32_t code;
+
+        if (index >= scan->job->count)
+            return NULL;
+        if (!quantize_is_free(scan->job, scan->rules, index))
+            continue;
+        tensor = accel_model_file_tensor(scan->job->file, index);
+        code = take_sample(scan, tensor, &sample, &error);
+        if (code == ACCEL_OK)
+            code = fill_menu(scan, index, tensor, &sample);
+        free(sample.values);
+        free(sample.again);
+        free(sample.bytes);
+        if (code == ACCEL_OK)
+            continue;
+        accel_error_set(&error, code, "%s: what tensor %.100s would lose cannot be measured",
+                        accel_model_file_path(scan->job->file), tensor->name);
+        pthread_mutex_lock(&scan->mutex);
+        if (scan->code == ACCEL_OK) {
+            scan->code = code;
+            scan->error = error;
+        }
+        pthread_mutex_unlock(&scan->mutex);
+        atomic_store(&scan->next, scan->job->count);
+    }
+}
+
+/* The caller is one of the threads. */
+static void work_together(struct scan *scan)
+{
+    uint32_t started = 0, wanted = scan->job->threads - 1;
+    pthread_t *threads = calloc((size_t)wanted + 1, sizeof *threads);
+    sigset_t all, before;
+
+    /* Signals are for the caller's thread, but for the fault of a mapped file that shrinks. */
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (threads != NULL && started < wanted && pthread_create(&threads[started], NULL, work, scan) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(scan);
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+/* ---- weights ---- */
+
+static uint32_t layers_of(const struct scan *scan)
+{
+    uint32_t layers = 0;
+
+    for (uint64_t i = 0; i < scan->job->count; i++) {
+        struct name_facts facts;
+
+        name_read(accel_model_file_tensor(scan->job->file, i)->name, scan->rules->family, 2, &facts);
+        if (facts.layer < NAME_STAGED && facts.layer >= layers)
+            layers = facts.layer + 1;
+    }
+    return layers;
+}
+
+/* Without a measurement. */
+static double weight_by_name(const struct scan *scan, uint64_t index, uint32_t layers)
+{
+    const struct accel_model_tensor *tensor = accel_model_file_tensor(scan->job->file, index);
+    struct name_facts facts;
+    double weight = WEIGHT_OTHERS;
+
+    name_read(tensor->name, scan->rules->family, tensor->rank, &facts);
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        weight = strcmp(roles[i].role, facts.role) == 0 ? roles[i].weight : weight;
+    if (facts.layer == 0 || facts.layer + 1 == layers)
+        return 4 * weight;
+    return facts.layer == 1 ? 2 * weight : weight;
+}
+
+static void weigh(struct scan *scan, const double *weights)
+{
+    uint32_t layers = layers_of(scan);
+
+    for (uint64_t i = 0; i < scan->job->count; i++) {
+        struct quantize_menu *menu = &scan->job->menus[i];
+        double weight = weights != NULL && weights[i] > 0 ? weights[i] : 0;
+
+        if (menu->count > 0 && weight <= 0)
+            weight = weight_by_name(scan, i, layers);
+        for (uint32_t c = 0; c < menu->count; c++)
+            menu->candidates[c].loss = weight * menu->candidates[c].error * menu->candidates[c].error;
+    }
+}
+
+/* One probe for each tensor that has a menu and a type for it. */
+static int32_t probe(struct scan *scan, struct accel_error *error)
+{
+    uint64_t count = scan->job->count, tokens;
+    struct quantize_probe *probes = calloc((size_t)count + 1, sizeof *probes);
+    struct weight_type *rows = calloc((size_t)count + 1, sizeof *rows);
+    double *weights = calloc((size_t)count + 1, sizeof *weights);
+    uint32_t used = 0, at = 0;
+    int32_t code = ACCEL_OK;
+
+    if (probes == NULL || rows == NULL || weights == NULL)
+        code =
+            accel_error_set(error, ACCEL_E_MEMORY, "no memory for probes of %llu tensors", (unsigned long long)count);
+    for (uint64_t i = 0; i < count && code == ACCEL_OK; i++) {
+        if (scan->job->menus[i].count < 2 || scan->probe_types[i] == ACCEL_TYPE_NONE || scan->probe_errors[i] <= 0)
+            continue;
+        rows[used] = (struct weight_type){.name = accel_model_file_tensor(scan->job->file, i)->name,
+                                          .type = scan->probe_types[i]};
+        probes[used] = (struct quantize_probe){.rows = &rows[used], .count = 1};
+        used++;
+    }
+    tokens = used == 0 ? 0 : PROBE_TOKENS / used;
+    tokens = tokens < PROBE_LEAST ? PROBE_LEAST : tokens > PROBE_MOST ? PROBE_MOST : tokens;
+    if (code == ACCEL_OK && used > 0)
+        code = quantize_probe_run(quantize_statistics_text(scan->statistics), tokens, probes, used, error);
+    for (uint64_t i = 0; i < count && code == ACCEL_OK; i++)
+        if (at < used && rows[at].name == accel_model_file_tensor(scan->job->file, i)->name)
+            weights[i] = probes[at++].divergence / scan->probe_errors[i];
+    if (code == ACCEL_OK)
+        weigh(scan, weights);
+    free(probes);
+    free(rows);
+    free(weights);
+    return code;
+}
+
+int32_t quantize_sensitivity(struct accel_quantize_job *job, const struct quantize_rules *rules,
+                             const struct quantize_statistics *statistics, struct accel_error *error)
+{
+    struct scan scan = {.job = job, .rules = rules, .statistics = statistics};
+    int32_t code = read_types(&scan, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    quantize_menus_free(job->menus, job->count);
+    job->menus = calloc((size_t)job->count + 1, sizeof *job->menus);
+    scan.probe_types = calloc((size_t)job->count + 1, sizeof *scan.probe_types);
+    scan.probe_errors = calloc((size_t)job->count + 1, sizeof *scan.probe_errors);
+    if (job->menus == NULL || scan.probe_types == NULL || scan.probe_errors == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for candidates of %llu tensors",
+                               (unsigned long long)job->count);
+    if (code == ACCEL_OK) {
+        pthread_mutex_init(&scan.mutex, NULL);
+        work_together(&scan);
+        pthread_mutex_destroy(&scan.mutex);
+        code = scan.code;
+        if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)
+            *error = scan.error;
+    }
+    if (code == ACCEL_OK && statistics != NULL)
+        code = probe(&scan, error);
+    else if (code == ACCEL_OK)
+        weigh(&scan, NULL);
+    free(scan.probe_types);
+    free(scan.probe_errors);
+    return code;
+}
