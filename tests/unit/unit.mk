@@ -297,3 +297,7 @@ tests_unit_quantize_statistics_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/quantize_budget
 tests_unit_quantize_budget_SOURCES = %D%/quantize_budget.c
 tests_unit_quantize_budget_LDADD = $(model_test_libs) -lm
+unit_tests += tests/unit/quantize_allocate
+tests_unit_quantize_allocate_SOURCES = %D%/quantize_allocate.c %D%/session_support.h
+tests_unit_quantize_allocate_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_quantize_allocate_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm

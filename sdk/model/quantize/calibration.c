@@ -15,10 +15,36 @@ static int32_t refuse(struct accel_error *error, const char *what)
     return ACCEL_E_INVALID;
 }
 
+/* While the job is planned, tokens are what is told. Later they are no bytes of the file: the bar waits, but a wish to
+ * end is heard. */
+static int32_t ACCEL_CALL ask(void *data, uint64_t done, uint64_t all)
+{
+    const struct accel_quantize_job *job = data;
+    if (job->header.file_bytes == 0)
+        return job->progress(job->progress_data, done, all);
+    return job->progress(job->progress_data, 0, job->header.file_bytes);
+}
+
+static struct quantize_text text_of(struct accel_quantize_job *job)
+{
+    const struct quantize_calibration *c = &job->calibration;
+    return (struct quantize_text){.context = c->context,
+                                  .model = c->model,
+                                  .ids = c->ids,
+                                  .id_count = c->id_count,
+                                  .chunk = c->chunk,
+                                  .moments_bytes = c->moments_bytes,
+                                  .threads = job->threads,
+                                  .moments = job->method == ACCEL_QUANTIZE_METHOD_GPTQ,
+                                  .progress = job->progress != NULL ? ask : NULL,
+                                  .progress_data = job};
+}
+
 int32_t quantize_calibration_read(struct accel_quantize_job *job, const struct accel_quantize_options *options,
                                   struct accel_error *error)
 {
     uint32_t method = options->method;
+    struct quantize_text text;
     if (method == ACCEL_QUANTIZE_METHOD_DEFAULT && (options->flags & ACCEL_QUANTIZE_NEAREST) != 0)
         method = ACCEL_QUANTIZE_METHOD_NEAREST;
     if (method == ACCEL_QUANTIZE_METHOD_DEFAULT)
@@ -32,13 +58,16 @@ int32_t quantize_calibration_read(struct accel_quantize_job *job, const struct a
                                                      .id_count = options->id_count,
                                                      .chunk = options->chunk,
                                                      .moments_bytes = options->moments_bytes};
-    if (options->model == NULL && method < ACCEL_QUANTIZE_METHOD_IMPORTANCE)
+    if (options->model == NULL && options->ids == NULL && method < ACCEL_QUANTIZE_METHOD_IMPORTANCE)
         return ACCEL_OK;
     if (options->model == NULL)
         return refuse(error, "model");
     if (options->context == NULL)
         return refuse(error, "context");
-    return options->ids == NULL || options->id_count == 0 ? refuse(error, "ids") : ACCEL_OK;
+    if (options->ids == NULL || options->id_count == 0)
+        return refuse(error, "ids");
+    text = text_of(job);
+    return quantize_text_check(&text, error);
 }
 
 uint64_t quantize_calibration_identity(const struct accel_quantize_job *job, uint64_t seed)
@@ -51,30 +80,12 @@ uint64_t quantize_calibration_identity(const struct accel_quantize_job *job, uin
     return XXH3_64bits_withSeed(c->ids, (size_t)c->id_count * sizeof(*c->ids), seed);
 }
 
-/* Tokens are no bytes of the file: the bar waits, but a wish to end is heard. */
-static int32_t ACCEL_CALL ask(void *data, uint64_t done, uint64_t all)
-{
-    const struct accel_quantize_job *job = data;
-    (void)done, (void)all;
-    return job->progress(job->progress_data, 0, job->header.file_bytes);
-}
-
 int32_t quantize_job_statistics(struct accel_quantize_job *job, struct accel_error *error)
 {
-    const struct quantize_calibration *c = &job->calibration;
-    const struct quantize_text text = {.context = c->context,
-                                       .model = c->model,
-                                       .ids = c->ids,
-                                       .id_count = c->id_count,
-                                       .chunk = c->chunk,
-                                       .moments_bytes = c->moments_bytes,
-                                       .threads = job->threads,
-                                       .moments = job->method == ACCEL_QUANTIZE_METHOD_GPTQ,
-                                       .progress = job->progress != NULL ? ask : NULL,
-                                       .progress_data = job};
+    const struct quantize_text text = text_of(job);
     if (job->statistics != NULL)
         return ACCEL_OK;
-    if (c->model == NULL)
+    if (text.model == NULL)
         return refuse(error, "model");
     return quantize_statistics_create(&text, &job->statistics, error);
 }

@@ -43,9 +43,10 @@ struct accel_quantize_job {
         uint64_t id_count, chunk, moments_bytes;
     } calibration;
     struct quantize_statistics *statistics; /* NULL: not asked for yet */
-    /* Of a budget only (budget.h); both NULL without one. */
-    uint32_t *chosen;            /* [count] types; ACCEL_TYPE_NONE: by the rules */
-    struct quantize_menu *menus; /* [count] what each tensor may become */
+    /* Of a budget only (budget.h); NULL without one. */
+    uint32_t *chosen;                /* [count] types; ACCEL_TYPE_NONE: by the rules */
+    struct quantize_menu *menus;     /* [count] what each tensor may become */
+    struct accel_format *candidates; /* their types, whose names rows show */
 };
 
 #endif

@@ -16,9 +16,9 @@
 
 #include "sdk/model/format/open_struct.h"
 #include "sdk/model/format/pool.h"
+#include "sdk/model/quantize/allocate.h"
 #include "sdk/model/quantize/budget.h"
 #include "sdk/model/quantize/calibration.h"
-#include "sdk/model/quantize/choose.h"
 #include "sdk/model/quantize/layout.h"
 #include "sdk/model/quantize/statistics.h"
 
@@ -61,12 +61,8 @@ static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_
 {
     struct quantize_rules rules = {0};
     int32_t code = quantize_rules_read(job->file, options, &rules, error);
-    if (code == ACCEL_OK) {
-        job->type = rules.type;
-        quantize_choose(job, &rules);
-        job->layout = quantize_layout_for(job);
-        code = job->layout->header(job, error);
-    }
+    if (code == ACCEL_OK)
+        code = quantize_allocate(job, &rules, error);
     quantize_rules_free(&rules);
     return code == ACCEL_OK ? identify(job, error) : code;
 }
@@ -170,6 +166,7 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     quantize_statistics_free(job->statistics);
     quantize_menus_free(job->menus, job->count);
     free(job->chosen);
+    free(job->candidates);
     free(job);
 }
 

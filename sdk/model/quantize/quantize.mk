@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 accelmodelinclude_HEADERS += sdk/model/include/accel/model/quantize.h
 libaccel_model_core_la_SOURCES += \
+	%D%/allocate.c %D%/allocate.h \
 	%D%/budget.c %D%/budget.h \
 	%D%/calibration.c %D%/calibration.h \
 	%D%/choose.c %D%/choose.h \
@@ -11,5 +12,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/layout_gguf.c %D%/layout_gptq.c %D%/layout_planes.c \
 	%D%/plan.c \
 	%D%/run.c \
+	%D%/probe.c %D%/probe.h \
+	%D%/sensitivity.c %D%/sensitivity.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/ways.c %D%/ways.h

@@ -33,13 +33,16 @@ static const struct {
 };
 #define WEIGHT_OTHERS 0.2
 
+/* What large errors cost beyond their square. */
+#define LARGE_ERRORS 10.0
+
 struct scan {
     struct accel_quantize_job *job;
     const struct quantize_rules *rules;
     const struct quantize_statistics *statistics;
     uint32_t types[TYPES_MOST]; /* candidates */
     uint32_t type_count;
-    uint32_t zero;
+    uint32_t weighted;     /* 1: the run will weight errors by the power of inputs */
     uint32_t *probe_types; /* [count] ACCEL_TYPE_NONE: the tensor is not probed */
     double *probe_errors;  /* [count] relative, squared, in that type */
     atomic_uint_least64_t next;
@@ -67,6 +70,8 @@ static int32_t read_types(struct scan *scan, struct accel_error *error)
     struct accel_format format;
     int32_t code = ACCEL_OK;
 
+    if (names == NULL && count > 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.candidates is NULL");
     if (names == NULL) {
         names = accel_format_describe(scan->rules->type, &format) == ACCEL_OK && format.kind == ACCEL_FORMAT_PLANAR
                     ? planar
@@ -77,21 +82,16 @@ static int32_t read_types(struct scan *scan, struct accel_error *error)
     if (count == 0 || count > TYPES_MOST)
         return accel_error_set(error, ACCEL_E_INVALID, "%u candidate types for a budget, from 1 to %d are taken", count,
                                TYPES_MOST);
-    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
-        code = quantize_type_read(names[i], options, "candidate", &scan->types[i], error);
     scan->type_count = count;
+    scan->job->candidates = calloc(count, sizeof *scan->job->candidates);
+    if (scan->job->candidates == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u candidate types", count);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        code = quantize_type_read(names[i], options, "candidate", &scan->types[i], error);
+        if (code == ACCEL_OK)
+            code = accel_format_describe(scan->types[i], &scan->job->candidates[i]);
+    }
     return code;
-}
-
-static const char *name_of(uint32_t type)
-{
-    const char *const *const lists[] = {numbered, planar};
-
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        for (size_t i = 0; lists[l][i] != NULL; i++)
-            if (accel_format_find(lists[l][i]) == type)
-                return lists[l][i];
-    return NULL;
 }
 
 /* ---- errors ---- */
@@ -166,6 +166,7 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
     uint64_t width = 0;
     const float *power =
         scan->statistics == NULL ? NULL : quantize_statistics_power(scan->statistics, tensor->name, &width);
+    const float *fit_power = scan->weighted ? power : NULL;
     int32_t code = ACCEL_OK;
 
     menu->candidates = calloc(scan->type_count, sizeof *menu->candidates);
@@ -179,11 +180,11 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
         if (quantize_narrow(scan->types[t], sample->from.width) != scan->types[t] ||
             model_rows_of(tensor, scan->types[t], &to) != ACCEL_OK)
             continue;
-        code = measure(sample, scan->types[t], power, power, &error);
+        code = measure(sample, scan->types[t], power, fit_power, &error);
         if (code == ACCEL_OK) {
             *candidate = (struct accel_quantize_candidate){.size = sizeof *candidate,
                                                            .type = scan->types[t],
-                                                           .type_name = name_of(scan->types[t]),
+                                                           .type_name = scan->job->candidates[t].name,
                                                            .bytes = to.rows * to.all_bytes,
                                                            .error = sqrt(error)};
             menu->count++;
@@ -321,8 +322,11 @@ static void weigh(struct scan *scan, const double *weights)
 
         if (menu->count > 0 && weight <= 0)
             weight = weight_by_name(scan, i, layers);
-        for (uint32_t c = 0; c < menu->count; c++)
-            menu->candidates[c].loss = weight * menu->candidates[c].error * menu->candidates[c].error;
+        for (uint32_t c = 0; c < menu->count; c++) {
+            double square = menu->candidates[c].error * menu->candidates[c].error;
+
+            menu->candidates[c].loss = weight * square * (1 + LARGE_ERRORS * square);
+        }
     }
 }
 
@@ -365,7 +369,10 @@ static int32_t probe(struct scan *scan, struct accel_error *error)
 int32_t quantize_sensitivity(struct accel_quantize_job *job, const struct quantize_rules *rules,
                              const struct quantize_statistics *statistics, struct accel_error *error)
 {
-    struct scan scan = {.job = job, .rules = rules, .statistics = statistics};
+    struct scan scan = {.job = job,
+                        .rules = rules,
+                        .statistics = statistics,
+                        .weighted = job->method >= ACCEL_QUANTIZE_METHOD_IMPORTANCE};
     int32_t code = read_types(&scan, error);
 
     if (code != ACCEL_OK)

@@ -305,7 +305,7 @@ static int32_t check_ids(const struct quantize_text *text, struct accel_error *e
     return ACCEL_OK;
 }
 
-static int32_t check(const struct quantize_text *text, struct accel_error *error)
+int32_t quantize_text_check(const struct quantize_text *text, struct accel_error *error)
 {
     uint64_t longest;
 
@@ -313,9 +313,9 @@ static int32_t check(const struct quantize_text *text, struct accel_error *error
         return accel_error_set(error, ACCEL_E_INVALID, "calibration: no context with devices that run the model");
     if (text->model == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "calibration: no model that runs over its tokens");
-    if (text->ids == NULL || text->id_count < 2)
-        return accel_error_set(error, ACCEL_E_INVALID, "calibration: a text of %llu tokens, 2 are the least",
-                               (unsigned long long)(text->ids == NULL ? 0 : text->id_count));
+    if (text->ids == NULL || text->id_count < QUANTIZE_TOKENS_LEAST)
+        return accel_error_set(error, ACCEL_E_INVALID, "calibration: a text of %llu tokens, %u are the least",
+                               (unsigned long long)(text->ids == NULL ? 0 : text->id_count), QUANTIZE_TOKENS_LEAST);
     longest = session_longest_context(text->model);
     if (text->chunk > longest || text->chunk == 1)
         return accel_error_set(error, ACCEL_E_INVALID, "calibration: windows of %llu tokens; %s takes from 2 to %llu",
@@ -352,7 +352,7 @@ int32_t quantize_statistics_create(const struct quantize_text *text, struct quan
                                    struct accel_error *error)
 {
     struct quantize_statistics *s;
-    int32_t code = check(text, error);
+    int32_t code = quantize_text_check(text, error);
 
     *out_statistics = NULL;
     if (code != ACCEL_OK)

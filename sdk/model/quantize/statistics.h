@@ -35,10 +35,16 @@ struct quantize_text {
     void *progress_data;
 };
 
+/* Fewer say nothing. */
+#define QUANTIZE_TOKENS_LEAST 32u
+
 struct quantize_statistics;
 
-/* Runs the text once. ACCEL_E_INVALID: no context, no model or no ids, a chunk beyond the model's context, fewer tokens
- * than two, an id outside of the vocabulary; ACCEL_E_CORRUPT: an input that is not finite; ACCEL_E_CANCELLED; what
+/* ACCEL_E_INVALID: no context, no model or no ids, a chunk beyond the model's context, too few tokens, an id outside of
+ * the vocabulary. */
+int32_t quantize_text_check(const struct quantize_text *text, struct accel_error *error);
+
+/* Runs the text once. As quantize_text_check; ACCEL_E_CORRUPT: an input that is not finite; ACCEL_E_CANCELLED; what
  * sessions answer. */
 int32_t quantize_statistics_create(const struct quantize_text *text, struct quantize_statistics **out_statistics,
                                    struct accel_error *error);

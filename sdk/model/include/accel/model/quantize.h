@@ -73,7 +73,7 @@ struct accel_quantize_options {
     uint32_t flags;      /**< ACCEL_QUANTIZE_... */
     const char *const *keep;          /**< patterns of names (*, ?, [...]) of tensors that are copied as they are;
                                            one that matches none is ACCEL_E_INVALID */
-    accel_quantize_progress progress; /**< may be NULL */
+    accel_quantize_progress progress; /**< may be NULL; accel_quantize_plan counts tokens of a calibration */
     void *progress_data;              /**< handed to `progress`; stays the caller's, and outlives the job */
 
     /* Calibration: tokens that the model, as it is in the file that is read, runs over. All of it stays the caller's
