@@ -202,7 +202,8 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     for (size_t i = 0; i < M * K; i++)
         x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     p.call.x = x;
-    p.call.x8 = (struct cpu_rows8){must(malloc(M * K)), must(malloc(M * K / 8)), must(malloc(M * K / 8))};
+    void *rounded = must(malloc(cpu_rows8_bytes(M, K)));
+    cpu_rows8_place(rounded, M, K, &p.call.x8);
     table->quantize(x, K, K, &p.call.x8, 0, M);
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
@@ -217,9 +218,7 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     printf("\n");
     free(x);
     free(y);
-    free(p.call.x8.q);
-    free(p.call.x8.scale);
-    free(p.call.x8.sum);
+    free(rounded);
     free((void *)p.call.w.plane[0]);
     free((void *)p.call.w.plane[1]);
     free((void *)p.call.w.plane[2]);

@@ -28,7 +28,7 @@ endif
 if HAVE_SIMDE
 kernels_tests += tests/kernels/emulated
 check_LTLIBRARIES += libcpu-kernels-emulated.la
-libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) plugins/cpu/kernels/dispatch.c
+libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) plugins/cpu/kernels/dispatch.c plugins/cpu/kernels/rows8.c
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DHAVE_AVX512=1 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = $(kernels_test_sources)

@@ -133,6 +133,7 @@ struct inputs {
     float *residual;
     float *y;
     struct cpu_rows8 x8;
+    void *rounded;
     size_t m, n, k;
 };
 
@@ -152,8 +153,8 @@ static struct inputs inputs_new(const struct cpu_kernels *twins, size_t m, size_
         in.x[2 * k + l] = l % 64 < 32 ? -1.5f : 0;
     random_fill(in.bias, n);
     random_fill(in.residual, m * n);
-    in.x8 = (struct cpu_rows8){guard_new(m * k), guard_new(m * k / 32 * sizeof(float)),
-                               guard_new(m * k / 32 * sizeof(float))};
+    in.rounded = guard_new(cpu_rows8_bytes(m, k));
+    cpu_rows8_place(in.rounded, m, k, &in.x8);
     if (k % 32 == 0)
         twins->quantize(in.x, k, k, &in.x8, 0, m);
     return in;
@@ -165,9 +166,7 @@ static void inputs_free(struct inputs *in)
     guard_free(in->bias, in->n * sizeof(float));
     guard_free(in->residual, in->m * in->n * sizeof(float));
     guard_free(in->y, in->m * in->n * sizeof(float));
-    guard_free(in->x8.q, in->m * in->k);
-    guard_free(in->x8.scale, in->m * in->k / 32 * sizeof(float));
-    guard_free(in->x8.sum, in->m * in->k / 32 * sizeof(float));
+    guard_free(in->rounded, cpu_rows8_bytes(in->m, in->k));
 }
 
 static double largest_half(const struct weights *w, uint32_t plane, size_t row)
@@ -387,23 +386,20 @@ void test_quantize(void **state)
         x[i] = 1e-39f * (float)i;
     for (size_t i = 96; i < 128; i++)
         x[i] = (float)(i - 96) - 15.5f; /* ties */
-    struct cpu_rows8 a = {guard_new(M * K), guard_new(M * K / 8), guard_new(M * K / 8)};
-    struct cpu_rows8 b = {guard_new(M * K), guard_new(M * K / 8), guard_new(M * K / 8)};
+    const size_t bytes = cpu_rows8_bytes(M, K);
+    void *first = guard_new(bytes), *second = guard_new(bytes);
+    struct cpu_rows8 a, b;
+    cpu_rows8_place(first, M, K, &a);
+    cpu_rows8_place(second, M, K, &b);
     tables->kernels.quantize(x, STRIDE, K, &a, 0, 4);
     tables->kernels.quantize(x, STRIDE, K, &a, 4, M);
     tables->twins.quantize(x, STRIDE, K, &b, 0, M);
-    assert_memory_equal(a.q, b.q, M * K);
-    assert_memory_equal(a.scale, b.scale, M * K / 8);
-    assert_memory_equal(a.sum, b.sum, M * K / 8);
+    assert_memory_equal(first, second, bytes);
     for (size_t i = 0; i < M * K; i++) {
         double scale = a.scale[i / 32];
         near_enough("quantize", i, scale * a.q[i], x[i / K * STRIDE + i % K], 0.5001 * scale + 1e-36);
     }
     guard_free(x, M * STRIDE * sizeof(float));
-    guard_free(a.q, M * K);
-    guard_free(a.scale, M * K / 8);
-    guard_free(a.sum, M * K / 8);
-    guard_free(b.q, M * K);
-    guard_free(b.scale, M * K / 8);
-    guard_free(b.sum, M * K / 8);
+    guard_free(first, bytes);
+    guard_free(second, bytes);
 }

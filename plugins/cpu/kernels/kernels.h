@@ -64,13 +64,32 @@ struct cpu_matrix {
     uint32_t type; /* of CPU_PLANAR only: the type id */
 };
 
+#define CPU_TILE_ROWS 4u
+#define CPU_TILE_FROM 3u /* fewest rows of x of which tiles are made */
+
+/* A block of CPU_TILE_ROWS rounded rows, as the matmuls of many rows read it: in one stream, four digits at a time. */
+struct cpu_tile {
+    int8_t q[8][CPU_TILE_ROWS][4];      /* q[c][r]: digits 4c .. 4c + 3 of row r */
+    int16_t minus[3][CPU_TILE_ROWS][2]; /* minus the sums of digits 4c and 4c + 1, and of 4c + 2 and 4c + 3: of the
+                                           whole block, of its first 16, of its last 16 */
+    float scale[CPU_TILE_ROWS];
+    float sum[3][CPU_TILE_ROWS]; /* scale times the sum of the digits: whole, first 16, last 16 */
+};
+
 /* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK].
- * A block stands for scale * q[i]; sum is scale times the sum of its q, which formats with an offset need. */
+ * A block stands for scale * q[i]; sum is scale times the sum of its q, which formats with an offset need.
+ * tiles [m / CPU_TILE_ROWS rounded up, k / CPU_BLOCK] says the same once more; NULL: not made. */
 struct cpu_rows8 {
     int8_t *q;
     float *scale;
     float *sum;
+    struct cpu_tile *tiles;
+    size_t rows; /* m; matters where there are tiles: the last of them is filled up with zeros */
 };
+
+/* Bytes of the arrays for m rows of k values, and the arrays in that much memory; tiles from CPU_TILE_FROM rows on. */
+size_t cpu_rows8_bytes(size_t m, size_t k);
+void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_rows);
 
 /* Rounds rows begin .. end of x [m, k] to nearest, scale = max / 127. */
 typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin,

@@ -2,21 +2,22 @@
 # The kernels of the cpu driver. libcpu-kernels.la is all of them: the dispatch and the scalar twins, compiled for any
 # processor, and one library per level of vector instructions, the only objects that get the level's flags.
 noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la
-cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h
+cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/tile.h
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
-libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c
+libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c %D%/rows8.c
 libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la libaccel-quant.la -lm
 
 # Compiled once per level.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h %D%/vector/panel.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
+cpu_kernels_vector = %D%/vector/vec.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
+	%D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
 	%D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c \
-	%D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c
-cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/vector/simd.h %D%/avx512/matmul8.c
+	%D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemm.c
+cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/vector/simd.h %D%/avx512/matmul8.c %D%/avx512/gemm_core.c
 
 if HAVE_AVX2
 noinst_LTLIBRARIES += libcpu-kernels-avx2.la
-libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c
+libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemm_core.c
 libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 libcpu_kernels_la_LIBADD += libcpu-kernels-avx2.la
 endif

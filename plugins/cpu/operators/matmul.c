@@ -36,25 +36,12 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
     return NULL;
 }
 
-/* The three arrays of rounded activations, one after the other. */
-static struct cpu_rows8 rows8_of(void *form, uint64_t rows, uint64_t width)
-{
-    struct cpu_rows8 rows8;
-
-    rows8.q = form;
-    rows8.scale = (float *)((char *)form + rows * width);
-    rows8.sum = rows8.scale + rows * (width / CPU_BLOCK);
-    return rows8;
-}
-
 uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
 {
-    uint64_t values = call->inputs[0]->rows * call->inputs[0]->width;
-
     if ((call->variant & CPU_ROUNDED) == 0)
         return 0;
     *out_form = FORM_ROWS8;
-    return values + 2 * (values / CPU_BLOCK) * sizeof(float);
+    return cpu_rows8_bytes(call->inputs[0]->rows, call->inputs[0]->width);
 }
 
 /* Rounds x once for all ranks. A single row is cut into blocks, which are rounded alone. */
@@ -103,7 +90,7 @@ void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
         device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }
-    matmul.x8 = rows8_of(call->form, x->rows, x->width);
+    cpu_rows8_place(call->form, x->rows, x->width, &matmul.x8);
     if (!call->form_made)
         round_rows(call, &matmul.x8, rank, ranks);
     device->kernels.matmul8[weight](&matmul, begin, end);

@@ -3,29 +3,20 @@
  * Matmul of quantized weights with activations rounded to 8 bits, AVX2.
  *
  * Few rows of x (up to FEW4, FEW8): 4 rows of W are read where they lie, one or two blocks at a time, with two rows of
- * x; the sums of a block are exact integers, scaled in float. Bound: bytes of W.
- *
- * Many rows: 16 rows of W become a panel (vector/panel.h) for 16 blocks of k, which stays in the first cache while 4
- * rows of x at a time pass over it. A lane holds one row of W, so that products add up in 16 bits over a block of 32
- * (16 products of at most 15 times 127 stay below 2^15) and the horizontal steps vanish: 12.8 multiplications per
- * instruction. Digits of 8 bits are two halves of 4. Bound: operations.
+ * x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Many rows: vector/gemm.c.
  *
  * Measured on one core of a shared Zen 3 server, 2048 x 2048: one row of x 18.9 GB/s of Q4_0 and 31 GB/s of Q8_0 from
  * the second cache, above what a core reads from memory (11 to 17 GB/s); two cores read Q4_0 from memory at 22.5 GB/s
- * where a plain read had 28.2 (80 %), before rows were prefetched. 128 rows of x: 71 Gmac/s of the 97 that the
- * multiply-add pair reaches alone (73 %), 39 Gmac/s for 8 bits (80 % of half of it).
+ * where a plain read had 28.2 (80 %), before rows were prefetched.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/gemm.h"
 #include "plugins/cpu/kernels/vector/gemv.h"
-#include "plugins/cpu/kernels/vector/panel.h"
 
 #define FEW4 2u /* rows of x up to which the first way is the faster one, by bits of W: measured */
 #define FEW8 8u
 #define PAIR 2u
-#define TILE_X 4u
-#define X_ROWS 128u /* rows of x per pass over a panel: their sums stay in the first cache */
-
-/* ---- few rows ---- */
+#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
 
 /* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
 CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
@@ -220,9 +211,9 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
 CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                            size_t end)
 {
-    for (size_t j = begin; j < end; j += PANEL_ROWS) {
-        float sums[FEW8][PANEL_ROWS + 4];
-        size_t count = least(PANEL_ROWS, end - j);
+    for (size_t j = begin; j < end; j += COLUMNS) {
+        float sums[FEW8][COLUMNS + 4];
+        size_t count = least(COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             int whole = count - at >= 4;
             const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
@@ -238,185 +229,50 @@ CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call,
     }
 }
 
-/* ---- many rows ---- */
-
-/* Where a tile finds its rows of x, and where its sums go. */
-struct tile {
-    const int8_t *q;
-    const float *scale;
-    const float *sum;
-    size_t k;
-    size_t blocks;
-    float (*sums)[PANEL_ROWS];
-};
-
-/* Products of one run of 4-bit digits of a block, for `rows` (a constant) rows of x: 8 integers per half panel. */
-CPU_INLINE void tile_block(const uint8_t *digits, const int8_t *q, size_t k, const size_t rows, __m256i out[][2])
+CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    __m256i acc[TILE_X][2];
-    CPU_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        acc[r][0] = acc[r][1] = _mm256_setzero_si256();
-    /* A loop: unrolled, the compiler adds in another order and keeps all products in memory. */
-    CPU_NO_UNROLL
-    for (size_t c = 0; c < 8; c++) {
-        __m256i w0 = _mm256_loadu_si256((const __m256i *)(digits + c * RUN_BYTES));
-        __m256i w1 = _mm256_loadu_si256((const __m256i *)(digits + c * RUN_BYTES + 32));
-        CPU_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            int32_t four;
-            memcpy(&four, q + r * k + 4 * c, 4);
-            __m256i x = _mm256_set1_epi32(four);
-            acc[r][0] = _mm256_add_epi16(acc[r][0], _mm256_maddubs_epi16(w0, x));
-            acc[r][1] = _mm256_add_epi16(acc[r][1], _mm256_maddubs_epi16(w1, x));
-        }
-    }
-    const __m256i ones = _mm256_set1_epi16(1);
-    CPU_UNROLL
-    for (size_t r = 0; r < rows; r++) {
-        out[r][0] = _mm256_madd_epi16(acc[r][0], ones);
-        out[r][1] = _mm256_madd_epi16(acc[r][1], ones);
-    }
-}
-
-/* Adds the products of blocks first .. first + count to the sums of `rows` rows of x. */
-CPU_INLINE void tile(const uint32_t bits, const struct panel *panel, const struct tile *t, size_t first, size_t count,
-                     const size_t rows)
-{
-    const uint8_t *digits = panel->digits;
-    for (size_t b = 0; b < count; b++, digits += bits / 4 * BLOCK_BYTES) {
-        __m256i low[TILE_X][2], high[TILE_X][2];
-        const int8_t *q = t->q + (first + b) * CPU_BLOCK;
-        tile_block(digits, q, t->k, rows, low);
-        if (bits == 8)
-            tile_block(digits + BLOCK_BYTES, q, t->k, rows, high);
-        CPU_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            __m256 scale = _mm256_broadcast_ss(t->scale + r * t->blocks + first + b);
-            __m256 sum = _mm256_broadcast_ss(t->sum + r * t->blocks + first + b);
-            CPU_UNROLL
-            for (size_t h = 0; h < 2; h++) {
-                __m256i dot = low[r][h];
-                if (bits == 8)
-                    dot = _mm256_add_epi32(dot, _mm256_slli_epi32(high[r][h], 4));
-                __m256 value = _mm256_loadu_ps(t->sums[r] + 8 * h);
-                value = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(dot), scale),
-                                        _mm256_loadu_ps(panel->d[b] + 8 * h), value);
-                value = _mm256_fmadd_ps(sum, _mm256_loadu_ps(panel->m[b] + 8 * h), value);
-                _mm256_storeu_ps(t->sums[r] + 8 * h, value);
-            }
-        }
-    }
-}
-
-/* All rows of x of a pass over one panel. */
-CPU_INLINE void tile_rows(const uint32_t bits, const struct panel *panel, struct tile t, size_t first, size_t count,
-                          size_t rows)
-{
-    for (; rows >= TILE_X; rows -= TILE_X) {
-        tile(bits, panel, &t, first, count, TILE_X);
-        t.q += TILE_X * t.k;
-        t.scale += TILE_X * t.blocks;
-        t.sum += TILE_X * t.blocks;
-        t.sums += TILE_X;
-    }
-    if (rows == 3)
-        tile(bits, panel, &t, first, count, 3);
-    else if (rows == 2)
-        tile(bits, panel, &t, first, count, 2);
-    else if (rows == 1)
-        tile(bits, panel, &t, first, count, 1);
-}
-
-/* The tiles are the same for all types of as many bits. */
-static __attribute__((noinline)) void tile_rows4(const struct panel *panel, struct tile t, size_t first, size_t count,
-                                                 size_t rows)
-{
-    tile_rows(4, panel, t, first, count, rows);
-}
-
-static __attribute__((noinline)) void tile_rows8(const struct panel *panel, struct tile t, size_t first, size_t count,
-                                                 size_t rows)
-{
-    tile_rows(8, panel, t, first, count, rows);
-}
-
-CPU_INLINE void matmul_many(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                            size_t end)
-{
-    const size_t blocks = call->k / CPU_BLOCK, step = f.bits == 8 ? PANEL_BLOCKS / 2 : PANEL_BLOCKS;
-    for (size_t j = begin; j < end; j += PANEL_ROWS) {
-        float sums[X_ROWS][PANEL_ROWS];
-        struct panel panel;
-        struct panel_rows sources;
-        memset(sums, 0, rows * sizeof(sums[0]));
-        panel_rows_set(f, &call->w, j, end, &sources);
-        for (size_t first = 0; first < blocks; first += step) {
-            size_t count = least(step, blocks - first);
-            struct tile t = {call->x8.q + i * call->k,
-                             call->x8.scale + i * blocks,
-                             call->x8.sum + i * blocks,
-                             call->k,
-                             blocks,
-                             sums};
-            panel_fill(f, 1, &sources, first, count, &panel);
-            if (f.bits == 4)
-                tile_rows4(&panel, t, first, count, rows);
-            else
-                tile_rows8(&panel, t, first, count, rows);
-        }
-        for (size_t r = 0; r < rows; r++)
-            finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
-    }
-}
-
-CPU_INLINE void matmul8(const struct layout f, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (begin >= end)
-        return;
     const size_t few = f.bits == 4 ? FEW4 : FEW8;
-    size_t i = 0;
-    for (; call->m - i > few; i += least(X_ROWS, call->m - i))
-        matmul_many(f, call, i, least(X_ROWS, call->m - i), begin, end);
-    if (i < call->m)
-        matmul_few(f, call, i, call->m - i, begin, end);
+    if (begin >= end || (call->m > few && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
+        return;
+    for (size_t i = 0; i < call->m; i += FEW8)
+        matmul_few(f, call, i, least(FEW8, call->m - i), begin, end);
 }
 
 void cpu_matmul8_q8_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_0, call, begin, end);
+    matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
 }
 
 void cpu_matmul8_q4_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_0, call, begin, end);
+    matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
 }
 
 void cpu_matmul8_q4_1_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_1, call, begin, end);
+    matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
 }
 
 void cpu_matmul8_q8_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx2(ACCEL_Q8_G32, call, begin, end))
-        matmul8(layout_q8_g32, call, begin, end);
+        matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
 }
 
 void cpu_matmul8_q8_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx2(ACCEL_Q8_G128, call, begin, end))
-        matmul8(layout_q8_g128, call, begin, end);
+        matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
 }
 
 void cpu_matmul8_q4_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx2(ACCEL_Q4_G32, call, begin, end))
-        matmul8(layout_q4_g32, call, begin, end);
+        matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
 }
 
 void cpu_matmul8_q4_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx2(ACCEL_Q4_G128, call, begin, end))
-        matmul8(layout_q4_g128, call, begin, end);
+        matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
 }

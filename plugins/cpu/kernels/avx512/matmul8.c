@@ -4,20 +4,15 @@
  *
  * Few rows of x (up to FEW): 4 rows of W are read where they lie, two blocks at a time, each with up to two rows of x.
  * Bound: bytes of W.
- * Many rows: the panel of vector/panel.h, a lane per row of W; one instruction multiplies and adds 4 digits of 16 rows.
- * Digits of 8 bits are unsigned there, 128 too high, which the offset m takes back. Tile: 16 rows of W, 8 of x, their
- * integer sums in registers. Bound: operations. No speed is stated: measured on emulators only.
+ * Many rows: vector/gemm.c. No speed is stated: measured on emulators only.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/gemm.h"
 #include "plugins/cpu/kernels/vector/gemv.h"
-#include "plugins/cpu/kernels/vector/panel.h"
 
 #define FEW 4u
 #define PAIR 2u
-#define TILE_X 8u
-#define X_ROWS 128u /* rows of x per pass over a panel */
-
-/* ---- few rows ---- */
+#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
 
 /* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
 CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
@@ -172,9 +167,9 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
 CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                            size_t end)
 {
-    for (size_t j = begin; j < end; j += PANEL_ROWS) {
-        float sums[FEW][PANEL_ROWS + 4];
-        size_t count = least(PANEL_ROWS, end - j);
+    for (size_t j = begin; j < end; j += COLUMNS) {
+        float sums[FEW][COLUMNS + 4];
+        size_t count = least(COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             int whole = count - at >= 4;
             const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
@@ -190,152 +185,49 @@ CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call,
     }
 }
 
-/* ---- many rows ---- */
-
-/* Where a tile finds its rows of x, and where its sums go. */
-struct tile {
-    const int8_t *q;
-    const float *scale;
-    const float *sum;
-    size_t k;
-    size_t blocks;
-    float (*sums)[PANEL_ROWS];
-};
-
-/* Adds the products of blocks first .. first + count to the sums of `rows` (a constant) rows of x. */
-CPU_INLINE void tile(const struct panel *panel, const struct tile *t, size_t first, size_t count, const size_t rows)
+CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    for (size_t b = 0; b < count; b++) {
-        const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
-        const int8_t *q = t->q + (first + b) * CPU_BLOCK;
-        __m512i acc[TILE_X];
-        CPU_UNROLL
-        for (size_t r = 0; r < rows; r++)
-            acc[r] = _mm512_setzero_si512();
-        CPU_NO_UNROLL
-        for (size_t c = 0; c < 8; c++) {
-            __m512i w = _mm512_loadu_si512(digits + c * RUN_BYTES);
-            CPU_UNROLL
-            for (size_t r = 0; r < rows; r++) {
-                int32_t four;
-                memcpy(&four, q + r * t->k + 4 * c, 4);
-                acc[r] = _mm512_dpbusd_epi32(acc[r], w, _mm512_set1_epi32(four));
-            }
-        }
-        __m512 d = _mm512_loadu_ps(panel->d[b]), m = _mm512_loadu_ps(panel->m[b]);
-        CPU_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            __m512 scale = _mm512_set1_ps(t->scale[r * t->blocks + first + b]);
-            __m512 value = _mm512_loadu_ps(t->sums[r]);
-            value = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[r]), scale), d, value);
-            value = _mm512_fmadd_ps(_mm512_set1_ps(t->sum[r * t->blocks + first + b]), m, value);
-            _mm512_storeu_ps(t->sums[r], value);
-        }
-    }
-}
-
-static void tile_skip(struct tile *t, size_t rows)
-{
-    t->q += rows * t->k;
-    t->scale += rows * t->blocks;
-    t->sum += rows * t->blocks;
-    t->sums += rows;
-}
-
-/* All rows of x of a pass over one panel: the same for all types. */
-static __attribute__((noinline)) void tile_rows(const struct panel *panel, struct tile t, size_t first, size_t count,
-                                                size_t rows)
-{
-    for (; rows >= TILE_X; rows -= TILE_X) {
-        tile(panel, &t, first, count, TILE_X);
-        tile_skip(&t, TILE_X);
-    }
-    if (rows >= 4) {
-        tile(panel, &t, first, count, 4);
-        tile_skip(&t, 4);
-        rows -= 4;
-    }
-    if (rows >= 2) {
-        tile(panel, &t, first, count, 2);
-        tile_skip(&t, 2);
-        rows -= 2;
-    }
-    if (rows)
-        tile(panel, &t, first, count, 1);
-}
-
-CPU_INLINE void matmul_many(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                            size_t end)
-{
-    const size_t blocks = call->k / CPU_BLOCK;
-    for (size_t j = begin; j < end; j += PANEL_ROWS) {
-        float sums[X_ROWS][PANEL_ROWS];
-        struct panel panel;
-        struct panel_rows sources;
-        memset(sums, 0, rows * sizeof(sums[0]));
-        panel_rows_set(f, &call->w, j, end, &sources);
-        for (size_t first = 0; first < blocks; first += PANEL_BLOCKS) {
-            size_t count = least(PANEL_BLOCKS, blocks - first);
-            struct tile t = {call->x8.q + i * call->k,
-                             call->x8.scale + i * blocks,
-                             call->x8.sum + i * blocks,
-                             call->k,
-                             blocks,
-                             sums};
-            panel_fill(f, 0, &sources, first, count, &panel);
-            tile_rows(&panel, t, first, count, rows);
-        }
-        for (size_t r = 0; r < rows; r++)
-            finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
-    }
-}
-
-CPU_INLINE void matmul8(const struct layout f, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (begin >= end)
+    if (begin >= end || (call->m > FEW && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
         return;
-    size_t i = 0;
-    for (; call->m - i > FEW; i += least(X_ROWS, call->m - i))
-        matmul_many(f, call, i, least(X_ROWS, call->m - i), begin, end);
-    if (i < call->m)
-        matmul_few(f, call, i, call->m - i, begin, end);
+    for (size_t i = 0; i < call->m; i += FEW)
+        matmul_few(f, call, i, least(FEW, call->m - i), begin, end);
 }
 
 void cpu_matmul8_q8_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q8_0, call, begin, end);
+    matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
 }
 
 void cpu_matmul8_q4_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_0, call, begin, end);
+    matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
 }
 
 void cpu_matmul8_q4_1_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul8(layout_q4_1, call, begin, end);
+    matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
 }
 
 void cpu_matmul8_q8_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx512(ACCEL_Q8_G32, call, begin, end))
-        matmul8(layout_q8_g32, call, begin, end);
+        matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
 }
 
 void cpu_matmul8_q8_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx512(ACCEL_Q8_G128, call, begin, end))
-        matmul8(layout_q8_g128, call, begin, end);
+        matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
 }
 
 void cpu_matmul8_q4_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx512(ACCEL_Q4_G32, call, begin, end))
-        matmul8(layout_q4_g32, call, begin, end);
+        matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
 }
 
 void cpu_matmul8_q4_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (!cpu_gemv8_avx512(ACCEL_Q4_G128, call, begin, end))
-        matmul8(layout_q4_g128, call, begin, end);
+        matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
 }

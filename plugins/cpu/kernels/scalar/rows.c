@@ -5,6 +5,8 @@
  */
 #include "scalar.h"
 
+#include "plugins/cpu/kernels/tile.h"
+
 #include <accel/quant/half.h>
 #include <math.h>
 #include <string.h>
@@ -129,6 +131,7 @@ void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct c
             out->scale[r * blocks + b] = most / 127.0f;
             out->sum[r * blocks + b] = most / 127.0f * (float)sum;
         }
+        tile_put_row(out, r, blocks);
     }
 }
 

@@ -3,6 +3,7 @@
  * Rounding of activations to 8 bits, blocks of 32.
  * Layout: see struct cpu_rows8. Tile: one block in registers. Bound: bytes of x.
  */
+#include "plugins/cpu/kernels/tile.h"
 #include "vec.h"
 
 CPU_INLINE void quantize_block(const float *x, int8_t *q, float *out_scale, float *out_sum)
@@ -39,5 +40,6 @@ void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cp
         for (size_t b = 0; b < blocks; b++)
             quantize_block(x + r * stride + b * CPU_BLOCK, out->q + r * k + b * CPU_BLOCK, out->scale + r * blocks + b,
                            out->sum + r * blocks + b);
+        tile_put_row(out, r, blocks);
     }
 }

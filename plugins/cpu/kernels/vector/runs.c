@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul with activations rounded to 8 bits, for the formats of unpack.h and planar.h.
+ * Matmul of few rows of activations rounded to 8 bits, for the formats of unpack.h and planar.h.
  * Layout: weights as they lie. Tile: 8 runs of 256 weights of one row of W are taken apart into the first cache, and 2
  * rows of x at a time pass over them; sums of 32 products are exact integers, scaled in float.
  * Bound: operations.
  */
 #include "finish.h"
+#include "gemm.h"
 #include "gemv.h"
 
 #define RUNS 8u    /* of a row of W taken apart at a time: 3 KiB */
 #define X_ROWS 64u /* rows of x that pass over them */
 #define PAIR 2u
+#define FEW 3u      /* rows of x up to which this is faster than the panels of gemm.c */
 #define COLUMNS 16u /* of y whose sums are kept until they are finished together */
 
 /* Rows of x, from some value and block on. */
@@ -137,6 +139,9 @@ CPU_INLINE void one_row(const struct kind kind, const struct cpu_matmul *call, s
 
 CPU_INLINE void matmul8(const struct kind kind, const struct cpu_matmul *call, size_t begin, size_t end)
 {
+    if (call->m > FEW && call->x8.tiles != NULL &&
+        CPU_NAME(gemm8)(call, is_planar(kind) ? call->w.type : kind.type, begin, end))
+        return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         const size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += COLUMNS) {

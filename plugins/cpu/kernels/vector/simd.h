@@ -50,6 +50,20 @@ static inline __attribute__((unused)) __m512 simd_permute_ps(__m512 a, int contr
 }
 #undef _mm512_permute_ps
 #define _mm512_permute_ps(a, control) simd_permute_ps(a, control)
+
+/* SIMDe's is a macro of four arguments. */
+static inline __attribute__((unused)) __m512i simd_madd_epi16(__m512i a, __m512i b)
+{
+    int16_t v[32], w[32];
+    int32_t sums[16];
+    _mm512_storeu_si512(v, a);
+    _mm512_storeu_si512(w, b);
+    for (int i = 0; i < 16; i++)
+        sums[i] = v[2 * i] * w[2 * i] + v[2 * i + 1] * w[2 * i + 1];
+    return _mm512_loadu_si512(sums);
+}
+#undef _mm512_madd_epi16
+#define _mm512_madd_epi16(a, b) simd_madd_epi16(a, b)
 #endif
 
 #endif

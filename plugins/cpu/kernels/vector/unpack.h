@@ -147,15 +147,24 @@ CPU_INLINE void unpack_small(const struct kind kind, const uint8_t *block, size_
 
 /* ---- blocks of 256 ---- */
 
-/* The 12 bytes of q4_k and q5_k: eight scales and eight minima of 6 bits, the last four of each with their upper two
- * bits above those of the first four. */
-CPU_INLINE void unpack_scales6(const uint8_t *block, struct run *out)
+/* The 12 bytes of q4_k and q5_k: eight scales (out[0], out[1]) and eight minima (out[2], out[3]) of 6 bits, the last
+ * four of each with their upper two bits above those of the first four. */
+CPU_INLINE void words6(const uint8_t *block, uint32_t out[4])
 {
     const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x03030303;
     uint32_t a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
-    float d = half_to_float(block), minimum = half_to_float(block + 2);
-    set_eight(out->d, a & six, (c & four) | (a >> 6 & two) << 4, d);
-    set_eight(out->m, b & six, (c >> 4 & four) | (b >> 6 & two) << 4, -minimum);
+    out[0] = a & six;
+    out[1] = (c & four) | (a >> 6 & two) << 4;
+    out[2] = b & six;
+    out[3] = (c >> 4 & four) | (b >> 6 & two) << 4;
+}
+
+CPU_INLINE void unpack_scales6(const uint8_t *block, struct run *out)
+{
+    uint32_t words[4];
+    words6(block, words);
+    set_eight(out->d, words[0], words[1], half_to_float(block));
+    set_eight(out->m, words[2], words[3], -half_to_float(block + 2));
 }
 
 CPU_INLINE void unpack_q4_k(const uint8_t *block, struct run *out)
@@ -193,15 +202,20 @@ CPU_INLINE void unpack_q6_k(const uint8_t *block, struct run *out)
     }
 }
 
-CPU_INLINE void unpack_q3_k(const uint8_t *block, struct run *out)
+CPU_INLINE __m128i scales_q3_k(const uint8_t *block)
 {
     const uint32_t four = 0x0f0f0f0f, two = 0x03030303;
     uint32_t a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
     __m128i scales =
         _mm_setr_epi32((int)((a & four) | (c & two) << 4), (int)((b & four) | (c >> 2 & two) << 4),
                        (int)((a >> 4 & four) | (c >> 4 & two) << 4), (int)((b >> 4 & four) | (c >> 6 & two) << 4));
+    return _mm_sub_epi8(scales, _mm_set1_epi8(32));
+}
+
+CPU_INLINE void unpack_q3_k(const uint8_t *block, struct run *out)
+{
     const __m256i third = load32(block);
-    set_sixteen(out->d, _mm_sub_epi8(scales, _mm_set1_epi8(32)), half_to_float(block + 108));
+    set_sixteen(out->d, scales_q3_k(block), half_to_float(block + 108));
     CPU_UNROLL
     for (size_t i = 0; i < 8; i++) {
         __m256i low = bits_of(load32(block + 32 + i / 4 * 32), (int)(i % 4 * 2), 3);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cores of the 8-bit matmul of many rows, AVX2: 16 rows of W (two vectors of four digits of 8 rows) with 4 of x.
+ * Bound: operations. Digits of up to 6 bits take one multiplication (maddubs) and one addition of 16 bits for 32
+ * products; widening, once for 32 or 16 digits, multiplies by the factor at the same time. Digits of 8 bits take sign,
+ * maddubs, madd and an addition of 32 bits.
+ */
+#include "plugins/cpu/kernels/vector/gemm_core.h"
+
+#define ROWS CPU_TILE_ROWS
+
+/* What is the same for all blocks; constants for the compiler. */
+struct core {
+    uint32_t shift; /* digits are 1 << shift above their value; 0: not at all */
+    uint32_t fine;  /* two factors a block */
+};
+
+/* Keeps the order in which products are added: the compiler would hold them all, in memory. */
+CPU_INLINE void keep(__m256i acc[ROWS][2], size_t r)
+{
+    __asm__ volatile("" : "+x"(acc[r][0]), "+x"(acc[r][1]));
+}
+
+CPU_INLINE __m256i load_run(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+CPU_INLINE __m256i broadcast4(const void *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof(four));
+    return _mm256_set1_epi32(four);
+}
+
+/* 16-bit sums of `steps` runs; sum `part` of the tile takes the center back. */
+CPU_INLINE void products(const struct core core, const uint8_t *digits, const struct cpu_tile *x, size_t part,
+                         size_t from, const size_t steps, __m256i acc[ROWS][2])
+{
+    if (core.shift) {
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++)
+            acc[r][0] = acc[r][1] = _mm256_slli_epi16(broadcast4(x->minus[part][r]), (int)core.shift);
+    }
+    CPU_UNROLL
+    for (size_t c = from; c < from + steps; c++) {
+        const __m256i w0 = load_run(digits + c * RUN_BYTES), w1 = load_run(digits + c * RUN_BYTES + 32);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            const __m256i four = broadcast4(x->q[c][r]);
+            const __m256i p0 = _mm256_maddubs_epi16(w0, four), p1 = _mm256_maddubs_epi16(w1, four);
+            acc[r][0] = c == from && !core.shift ? p0 : _mm256_add_epi16(acc[r][0], p0);
+            acc[r][1] = c == from && !core.shift ? p1 : _mm256_add_epi16(acc[r][1], p1);
+            keep(acc, r);
+        }
+    }
+}
+
+/* Adds the integers times x's scale times d to the sums of row r. */
+CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, float *sums)
+{
+    CPU_UNROLL
+    for (size_t h = 0; h < 2; h++) {
+        const __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(dot[h]), scale);
+        _mm256_storeu_ps(sums + 8 * h,
+                         _mm256_fmadd_ps(value, _mm256_loadu_ps(d + 8 * h), _mm256_loadu_ps(sums + 8 * h)));
+    }
+}
+
+CPU_INLINE void core_narrow(const struct core core, const struct gemm_panel *panel, const struct cpu_tile *x,
+                            size_t count, float (*sums)[PANEL_ROWS])
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    for (size_t b = 0; b < count; b++) {
+        __m256i acc[ROWS][2];
+        products(core, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            const __m256i dot[2] = {_mm256_madd_epi16(acc[r][0], ones), _mm256_madd_epi16(acc[r][1], ones)};
+            add_scaled(dot, _mm256_broadcast_ss(&x[b].scale[r]), panel->d[b], sums[r]);
+        }
+    }
+}
+
+/* One block whose sums, times factors and x's scales, are added to `part`. */
+CPU_INLINE void super_block(const struct core core, const struct gemm_panel *panel, size_t b, const struct cpu_tile *x,
+                            float (*part)[PANEL_ROWS])
+{
+    const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+    __m256i acc[ROWS][2], first[ROWS][2];
+    if (core.fine) {
+        products(core, digits, x, 1, 0, 4, acc);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            first[r][0] = _mm256_madd_epi16(acc[r][0], load_run(panel->factor[b][0]));
+            first[r][1] = _mm256_madd_epi16(acc[r][1], load_run(panel->factor[b][0] + 8));
+        }
+        products(core, digits, x, 2, 4, 4, acc);
+    } else {
+        products(core, digits, x, 0, 0, 8, acc);
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        const __m256 scale = _mm256_broadcast_ss(&x->scale[r]);
+        CPU_UNROLL
+        for (size_t h = 0; h < 2; h++) {
+            __m256i dot = _mm256_madd_epi16(acc[r][h], load_run(panel->factor[b][core.fine] + 8 * h));
+            if (core.fine)
+                dot = _mm256_add_epi32(dot, first[r][h]);
+            const __m256 sum = _mm256_loadu_ps(part[r] + 8 * h);
+            _mm256_storeu_ps(part[r] + 8 * h, _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scale, sum));
+        }
+    }
+}
+
+CPU_INLINE void core_super(const struct core core, const struct gemm_panel *panel, const struct cpu_tile *x,
+                           size_t count, float (*sums)[PANEL_ROWS])
+{
+    for (size_t at = 0; at < count; at += 8) {
+        float part[ROWS][PANEL_ROWS] = {{0}};
+        const float *d = panel->d[at / 8];
+        for (size_t b = at; b < at + 8; b++)
+            super_block(core, panel, b, x + b, part);
+        CPU_UNROLL
+        for (size_t i = 0; i < ROWS * PANEL_ROWS; i += 8) {
+            float *sum = sums[i / PANEL_ROWS] + i % PANEL_ROWS;
+            const __m256 more = _mm256_loadu_ps(part[i / PANEL_ROWS] + i % PANEL_ROWS);
+            _mm256_storeu_ps(sum, _mm256_fmadd_ps(more, _mm256_loadu_ps(d + i % PANEL_ROWS), _mm256_loadu_ps(sum)));
+        }
+    }
+}
+
+/* Sums of 32 signed digits: the sign of a digit goes over to x. */
+CPU_INLINE void wide_products(const uint8_t *digits, const struct cpu_tile *x, __m256i ones, __m256i acc[ROWS][2])
+{
+    CPU_UNROLL
+    for (size_t c = 0; c < 8; c++, digits += 2 * RUN_BYTES) {
+        const __m256i size[2] = {load_run(digits), load_run(digits + 32)};
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            const __m256i four = broadcast4(x->q[c][r]);
+            CPU_UNROLL
+            for (size_t h = 0; h < 2; h++) {
+                const __m256i turned = _mm256_sign_epi8(four, load_run(digits + RUN_BYTES + 32 * h));
+                const __m256i dot = _mm256_madd_epi16(_mm256_maddubs_epi16(size[h], turned), ones);
+                acc[r][h] = c == 0 ? dot : _mm256_add_epi32(acc[r][h], dot);
+            }
+            keep(acc, r);
+        }
+    }
+}
+
+void CPU_NAME(core_wide)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                         float (*sums)[PANEL_ROWS])
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    for (size_t b = 0; b < count; b++) {
+        __m256i acc[ROWS][2];
+        wide_products(panel->digits + 2 * b * BLOCK_BYTES, x + b, ones, acc);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++)
+            add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->d[b], sums[r]);
+    }
+}
+
+/* m times the sums of x; part is where in the tile they are. */
+CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                       float (*sums)[PANEL_ROWS])
+{
+    __m256 acc[ROWS][2];
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        acc[r][0] = _mm256_loadu_ps(sums[r]);
+        acc[r][1] = _mm256_loadu_ps(sums[r] + 8);
+    }
+    for (size_t b = 0; b < count; b++) {
+        CPU_UNROLL
+        for (size_t i = 0; i < halves; i++) {
+            const __m256 m0 = _mm256_loadu_ps(panel->m[b][i]), m1 = _mm256_loadu_ps(panel->m[b][i] + 8);
+            CPU_UNROLL
+            for (size_t r = 0; r < ROWS; r++) {
+                const __m256 sum = _mm256_broadcast_ss(&x[b].sum[halves == 1 ? 0 : 1 + i][r]);
+                acc[r][0] = _mm256_fmadd_ps(m0, sum, acc[r][0]);
+                acc[r][1] = _mm256_fmadd_ps(m1, sum, acc[r][1]);
+            }
+        }
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        _mm256_storeu_ps(sums[r], acc[r][0]);
+        _mm256_storeu_ps(sums[r] + 8, acc[r][1]);
+    }
+}
+
+#define CORE(name, body)                                                                                               \
+    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
+                        float(*sums)[PANEL_ROWS])                                                                      \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+
+CORE(core_narrow0, core_narrow((struct core){0, 0}, panel, x, count, sums))
+CORE(core_narrow8, core_narrow((struct core){3, 0}, panel, x, count, sums))
+CORE(core_narrow16, core_narrow((struct core){4, 0}, panel, x, count, sums))
+CORE(core_super0, core_super((struct core){0, 0}, panel, x, count, sums))
+CORE(core_super16, core_super((struct core){4, 0}, panel, x, count, sums))
+CORE(core_fine0, core_super((struct core){0, 1}, panel, x, count, sums))
+CORE(core_fine4, core_super((struct core){2, 1}, panel, x, count, sums))
+CORE(core_fine32, core_super((struct core){5, 1}, panel, x, count, sums))
+CORE(minima_block, minima(1, panel, x, count, sums))
+CORE(minima_half, minima(2, panel, x, count, sums))

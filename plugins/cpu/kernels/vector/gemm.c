@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matmul of many rows of activations rounded to 8 bits, for all types of weights: 16 rows of W become a panel for 16
+ * blocks of k at a time (gemm_fill.h), which stays in the first cache while all rows of x pass over it, four or eight
+ * at a time (the cores of avx2/gemm_core.c and avx512/gemm_core.c).
+ */
+#include "finish.h"
+#include "gemm_core.h"
+#include "gemm_fill.h"
+
+#define X_ROWS 512u /* rows of x per pass over a panel: their sums, 32 KiB, stay in the second cache */
+
+#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
+
+/* Planar types up to 4 bits have digits that the narrow cores hold, others go as bytes. */
+static struct gemm_recipe planar_recipe(uint32_t type)
+{
+    const uint32_t bits = type >> 8 & 0xffu, scheme = type & 15u;
+    if (cpu_weight_of(type) < 0 || scheme > ACCEL_SCHEME_ASYMMETRIC)
+        return (struct gemm_recipe){NULL, NULL, 0};
+    if (scheme == ACCEL_SCHEME_SYMMETRIC)
+        return bits <= 4 ? RECIPE(planar, core_narrow8, MINIMUM_NONE) : RECIPE(planar8, core_wide, MINIMUM_NONE);
+    return bits <= 4 ? RECIPE(planar_a, core_narrow0, MINIMUM_BLOCK) : RECIPE(planar8_a, core_wide, MINIMUM_BLOCK);
+}
+
+static struct gemm_recipe recipe_of(uint32_t type)
+{
+    switch (type) {
+    case ACCEL_Q8_0:
+        return RECIPE(q8_0, core_wide, MINIMUM_NONE);
+    case ACCEL_Q8_G32:
+        return RECIPE(q8_g32, core_wide, MINIMUM_NONE);
+    case ACCEL_Q8_G128:
+        return RECIPE(q8_g128, core_wide, MINIMUM_NONE);
+    case ACCEL_Q4_0:
+        return RECIPE(q4_0, core_narrow8, MINIMUM_NONE);
+    case ACCEL_Q4_1:
+        return RECIPE(q4_1, core_narrow0, MINIMUM_BLOCK);
+    case ACCEL_Q4_G32:
+        return RECIPE(q4_g32, core_narrow8, MINIMUM_NONE);
+    case ACCEL_Q4_G128:
+        return RECIPE(q4_g128, core_narrow8, MINIMUM_NONE);
+    case ACCEL_Q5_0:
+        return RECIPE(q5_0, core_narrow16, MINIMUM_NONE);
+    case ACCEL_Q5_1:
+        return RECIPE(q5_1, core_narrow16, MINIMUM_BLOCK);
+    case ACCEL_MXFP4:
+        return RECIPE(mxfp4, core_narrow16, MINIMUM_NONE);
+    case ACCEL_Q2_K:
+        return RECIPE(q2_k, core_fine0, MINIMUM_HALF);
+    case ACCEL_Q3_K:
+        return RECIPE(q3_k, core_fine4, MINIMUM_NONE);
+    case ACCEL_Q4_K:
+        return RECIPE(q4_k, core_super0, MINIMUM_BLOCK);
+    case ACCEL_Q5_K:
+        return RECIPE(q5_k, core_super16, MINIMUM_BLOCK);
+    case ACCEL_Q6_K:
+        return RECIPE(q6_k, core_fine32, MINIMUM_NONE);
+    case ACCEL_IQ4_NL:
+        return RECIPE(iq4_nl, core_wide, MINIMUM_NONE);
+    case ACCEL_IQ4_XS:
+        return RECIPE(iq4_xs, core_wide, MINIMUM_NONE);
+    default:
+        return planar_recipe(type);
+    }
+}
+
+/* All rows of x of a pass over one panel. */
+static void pass(const struct gemm_recipe *recipe, const struct gemm_panel *panel, const struct cpu_tile *x,
+                 size_t x_blocks, size_t count, size_t rows, float (*sums)[PANEL_ROWS])
+{
+    for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_blocks, sums += CPU_TILE_ROWS) {
+        recipe->core(panel, x, count, sums);
+        if (recipe->minimum == MINIMUM_BLOCK)
+            CPU_NAME(minima_block)(panel, x, count, sums);
+        else if (recipe->minimum == MINIMUM_HALF)
+            CPU_NAME(minima_half)(panel, x, count, sums);
+    }
+}
+
+/* Rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
+static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                 size_t end)
+{
+    const size_t blocks = call->k / CPU_BLOCK;
+    float sums[X_ROWS][PANEL_ROWS];
+    struct gemm_panel panel;
+    size_t from[PANEL_ROWS];
+    /* Rows past the end repeat the last; nobody stores their results. */
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        from[r] = least(j + r, end - 1);
+    memset(sums, 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[0]));
+    for (size_t first = 0; first < blocks; first += PANEL_BLOCKS) {
+        const size_t count = least(PANEL_BLOCKS, blocks - first);
+        recipe->fill(&call->w, from, first, count, &panel);
+        pass(recipe, &panel, call->x8.tiles + i / CPU_TILE_ROWS * blocks + first, blocks, count, rows, sums);
+    }
+    for (size_t r = 0; r < rows; r++)
+        finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
+}
+
+int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+{
+    const struct gemm_recipe recipe = recipe_of(type);
+    if (recipe.fill == NULL)
+        return 0;
+    for (size_t i = 0; i < call->m; i += X_ROWS) {
+        for (size_t j = begin; j < end; j += PANEL_ROWS)
+            band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
+    }
+    return 1;
+}

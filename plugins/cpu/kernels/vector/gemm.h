@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the 8-bit matmuls: the panel, 16 rows of weights of whatever type brought into one form, so that a handful
+ * of cores multiplies all types. Rows lie side by side, four digits of a row at a time: one instruction serves 8 or 16
+ * rows with the same four digits of x. For each block of 32: 8 runs of 64 bytes; run c holds digits 4c .. 4c + 3 of
+ * row 0, then those of row 1 and so on.
+ *
+ * Digits are unsigned, `center` above their true value. Cores begin a sum with minus `center` times the sum of x, so
+ * that what is added up in 16 bits has the size of true products: 16 pairs of digits within +-16, or 8 within +-32,
+ * reach 32512 and fit, whatever the sums on the way there are.
+ */
+#ifndef CPU_VECTOR_GEMM_H
+#define CPU_VECTOR_GEMM_H
+
+#include "vec.h"
+
+#define PANEL_ROWS 16u
+#define PANEL_BLOCKS 16u
+#define RUN_BYTES 64u
+#define BLOCK_BYTES (8u * RUN_BYTES)
+
+#ifdef CPU_BUILD_AVX512
+typedef float gemm_factor;
+#else
+typedef int32_t gemm_factor; /* twice the number in 16 bits: the other operand of a multiply-add */
+#endif
+
+struct gemm_panel {
+    uint8_t digits[2 * PANEL_BLOCKS * BLOCK_BYTES];  /* cores of signed digits: sizes and signs, run by run */
+    gemm_factor factor[PANEL_BLOCKS][2][PANEL_ROWS]; /* whole numbers by which sums of 32 (or twice 16) are scaled */
+    float d[PANEL_BLOCKS][PANEL_ROWS];               /* scale of a block, or in [b / 8] of eight */
+    float m[PANEL_BLOCKS][2][PANEL_ROWS];            /* what is added for each x: [b][0] for a block, or both halves */
+};
+
+/* Blocks first .. first + count of 16 rows of w. */
+typedef void gemm_fill_fn(const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t first, size_t count,
+                          struct gemm_panel *out);
+
+/* Adds products of a panel with CPU_TILE_ROWS rows of x to `sums`. */
+typedef void gemm_core_fn(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                          float (*sums)[PANEL_ROWS]);
+
+#define MINIMUM_NONE 0u
+#define MINIMUM_BLOCK 1u /* one m for 32 weights */
+#define MINIMUM_HALF 2u  /* one for 16 */
+
+/* How the matmuls of many rows treat a type. */
+struct gemm_recipe {
+    gemm_fill_fn *fill;
+    gemm_core_fn *core;
+    uint32_t minimum;
+};
+
+/* Many rows of x, tiles of which have been made, with the rows begin .. end of W. `type` is a type id. Returns 0 and
+ * does nothing where no recipe is written for the type. */
+int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end);
+
+CPU_INLINE void put_factor(struct gemm_panel *panel, size_t block, size_t half, size_t row, int factor)
+{
+#ifdef CPU_BUILD_AVX512
+    panel->factor[block][half][row] = (float)factor;
+#else
+    panel->factor[block][half][row] = (int32_t)((uint32_t)(factor & 0xffff) * 0x10001u);
+#endif
+}
+
+/* Four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows. */
+CPU_INLINE void transpose_dwords(__m256i v[4])
+{
+    __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpacklo_epi32(v[2], v[3]);
+    __m256i c = _mm256_unpackhi_epi32(v[0], v[1]), d = _mm256_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm256_unpacklo_epi64(a, b);
+    v[1] = _mm256_unpackhi_epi64(a, b);
+    v[2] = _mm256_unpacklo_epi64(c, d);
+    v[3] = _mm256_unpackhi_epi64(c, d);
+}
+
+/* The 16 bytes at `offset` of 8 rows, transposed. */
+CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m256i v[4])
+{
+    CPU_UNROLL
+    for (size_t r = 0; r < 4; r++) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(rows[r] + offset));
+        __m128i high = _mm_loadu_si128((const __m128i *)(rows[r + 4] + offset));
+        v[r] = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    }
+    transpose_dwords(v);
+}
+
+/* 32 digits of 4 bits of each row, from 16 bytes as planar types and the blocks of 32 have them. */
+CPU_INLINE void panel_nibbles(const uint8_t *const rows[PANEL_ROWS], size_t offset, uint8_t *out)
+{
+    const __m256i low = _mm256_set1_epi8(15);
+    CPU_UNROLL
+    for (size_t h = 0; h < 2; h++) {
+        __m256i v[4];
+        load_transposed(rows + 8 * h, offset, v);
+        CPU_UNROLL
+        for (size_t c = 0; c < 4; c++) {
+            __m256i high = _mm256_and_si256(_mm256_srli_epi16(v[c], 4), low);
+            _mm256_storeu_si256((__m256i *)(out + c * RUN_BYTES + 32 * h), _mm256_and_si256(v[c], low));
+            _mm256_storeu_si256((__m256i *)(out + (c + 4) * RUN_BYTES + 32 * h), high);
+        }
+    }
+}
+
+/* 32 signed digits of a byte of each row, `center` added: one block, unsigned. */
+CPU_INLINE void panel_bytes(const uint8_t *const rows[PANEL_ROWS], size_t offset, int center, uint8_t *out)
+{
+    const __m256i up = _mm256_set1_epi8((char)center);
+    CPU_UNROLL
+    for (size_t h = 0; h < 4; h++) {
+        __m256i v[4];
+        load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
+        CPU_UNROLL
+        for (size_t c = 0; c < 4; c++) {
+            uint8_t *at = out + (c + h / 2 * 4) * RUN_BYTES + 32 * (h % 2);
+            _mm256_storeu_si256((__m256i *)at, _mm256_add_epi8(v[c], up));
+        }
+    }
+}
+
+/* The same as sizes, and after each run of them the digits themselves for their signs; `flip` is 0x80 for digits
+ * stored 128 too high. A block takes twice BLOCK_BYTES. */
+CPU_INLINE void panel_signed(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, uint8_t *out)
+{
+    const __m256i sign = _mm256_set1_epi8((char)flip);
+    CPU_UNROLL
+    for (size_t h = 0; h < 4; h++) {
+        __m256i v[4];
+        load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
+        CPU_UNROLL
+        for (size_t c = 0; c < 4; c++) {
+            uint8_t *at = out + (c + h / 2 * 4) * 2 * RUN_BYTES + 32 * (h % 2);
+            __m256i digit = _mm256_xor_si256(v[c], sign);
+            _mm256_storeu_si256((__m256i *)at, _mm256_abs_epi8(digit));
+            _mm256_storeu_si256((__m256i *)(at + RUN_BYTES), digit);
+        }
+    }
+}
+
+/* 16 halves, one of each row, widened. */
+CPU_INLINE void panel_halves(const uint8_t *const rows[PANEL_ROWS], size_t offset, float *out)
+{
+    uint16_t half[PANEL_ROWS];
+    CPU_UNROLL
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        memcpy(&half[r], rows[r] + offset, 2);
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half)));
+    _mm256_storeu_ps(out + 8, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(half + 8))));
+}
+
+/* Where 16 rows begin in a plane. */
+CPU_INLINE void panel_rows(const struct cpu_matrix *w, size_t plane, const size_t rows[PANEL_ROWS],
+                           const uint8_t *out[PANEL_ROWS])
+{
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        out[r] = (const uint8_t *)w->plane[plane] + rows[r] * w->stride[plane];
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of the 8-bit matmuls: the cores of a level, which multiply a panel with a tile of rows of x. */
+#ifndef CPU_VECTOR_GEMM_CORE_H
+#define CPU_VECTOR_GEMM_CORE_H
+
+#include "gemm.h"
+
+/* A scale for 32 digits of up to 4 bits, or 5 (narrow16), which are as many above their value as the name says. */
+gemm_core_fn CPU_NAME(core_narrow0), CPU_NAME(core_narrow8), CPU_NAME(core_narrow16);
+
+/* A scale for 32 signed digits of 8 bits. */
+gemm_core_fn CPU_NAME(core_wide);
+
+/* Factors for 32 digits and a scale for 256. */
+gemm_core_fn CPU_NAME(core_super0), CPU_NAME(core_super16);
+
+/* Factors for 16 digits and a scale for 256; up to 6 bits. */
+gemm_core_fn CPU_NAME(core_fine0), CPU_NAME(core_fine4), CPU_NAME(core_fine32);
+
+/* What is added for each x, by blocks and by halves. */
+gemm_core_fn CPU_NAME(minima_block), CPU_NAME(minima_half);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the 8-bit matmuls: how the weights of each type get into a panel (gemm.h). Only 256-bit integer
+ * instructions: both levels share it. With 512 rows of x this is 2 to 5 % of a matmul's time.
+ */
+#ifndef CPU_VECTOR_GEMM_FILL_H
+#define CPU_VECTOR_GEMM_FILL_H
+
+#include "gemm.h"
+#include "planar.h"
+
+/* Digits that a core of 16-bit sums cannot hold: sizes and signs there, 128 too high where four bytes are added in 32
+ * bits. */
+CPU_INLINE void panel_wide(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, size_t block,
+                           struct gemm_panel *out)
+{
+#ifdef CPU_BUILD_AVX512
+    panel_bytes(rows, offset, flip ? 0 : 128, out->digits + block * BLOCK_BYTES);
+#else
+    panel_signed(rows, offset, flip, out->digits + 2 * block * BLOCK_BYTES);
+#endif
+}
+
+/* Types of struct layout: digits of 4 bits, 8 above their value, and of 8 bits. */
+CPU_INLINE void fill_layout(const struct layout f, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS],
+                            size_t first, size_t count, struct gemm_panel *out)
+{
+    const uint8_t *digits[PANEL_ROWS], *scales[PANEL_ROWS];
+    panel_rows(w, 0, rows, digits);
+    panel_rows(w, f.planar ? 1 : 0, rows, scales);
+    for (size_t b = 0; b < count; b++) {
+        const size_t offset = (first + b) * f.block_bytes + f.digits_at;
+        if (f.bits == 4)
+            panel_nibbles(digits, offset, out->digits + b * BLOCK_BYTES);
+        else
+            panel_wide(digits, offset, f.planar ? 0x80 : 0, b, out);
+        panel_halves(scales, scale_at(f, first + b), out->d[b]);
+        if (f.minimum)
+            panel_halves(scales, scale_at(f, first + b) + 2, out->m[b][0]);
+    }
+}
+
+/* 16 rows of RUN_VALUES taken apart. */
+struct staged {
+    struct run run[PANEL_ROWS];
+    const uint8_t *digits[PANEL_ROWS];
+};
+
+CPU_INLINE void stage(const struct kind kind, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t block,
+                      size_t count, struct staged *out)
+{
+    for (size_t r = 0; r < PANEL_ROWS; r++) {
+        take_apart(kind, w, rows[r], block * CPU_BLOCK, count * CPU_BLOCK, &out->run[r]);
+        out->digits[r] = (const uint8_t *)out->run[r].digits;
+    }
+}
+
+/* Scales and minima of a staged block; a core that takes digits from `center` below has that in the minimum again. */
+CPU_INLINE void staged_scales(const struct kind kind, const struct staged *from, size_t b, float back, float *d,
+                              float (*m)[PANEL_ROWS])
+{
+    for (size_t r = 0; r < PANEL_ROWS; r++) {
+        const struct run *run = &from->run[r];
+        if (d != NULL)
+            d[r] = run->d[2 * b];
+        if (!kind.minimum)
+            continue;
+        m[0][r] = run->m[2 * b] + back * run->d[2 * b];
+        m[1][r] = run->m[2 * b + 1];
+    }
+}
+
+/* Any kind with a scale for 32: `center` of the core 0 means signed digits of 8 bits; `low` is the least digit. */
+CPU_INLINE void fill_staged(const struct kind kind, const int center, const int low, const struct cpu_matrix *w,
+                            const size_t rows[PANEL_ROWS], size_t first, size_t count, struct gemm_panel *out)
+{
+    for (size_t at = 0; at < count; at += RUN_VALUES / CPU_BLOCK) {
+        const size_t blocks = least(RUN_VALUES / CPU_BLOCK, count - at);
+        struct staged staged;
+        stage(kind, w, rows, first + at, blocks, &staged);
+        for (size_t b = 0; b < blocks; b++) {
+            if (center == 0)
+                panel_wide(staged.digits, b * CPU_BLOCK, 0, at + b, out);
+            else
+                panel_bytes(staged.digits, b * CPU_BLOCK, -low, out->digits + (at + b) * BLOCK_BYTES);
+            staged_scales(kind, &staged, b, center == 0 ? 0 : (float)(center + low), out->d[at + b], out->m[at + b]);
+        }
+    }
+}
+
+/* The factors of eight blocks of row r. */
+CPU_INLINE void k_factors(const struct kind kind, const uint8_t *block, size_t r, size_t at, struct gemm_panel *out)
+{
+    uint8_t bytes[16];
+    if (kind.type == ACCEL_Q4_K || kind.type == ACCEL_Q5_K) {
+        uint32_t words[4];
+        words6(block, words);
+        memcpy(bytes, words, sizeof(words));
+    } else if (kind.type == ACCEL_Q2_K) {
+        for (size_t i = 0; i < 16; i++)
+            bytes[i] = block[i] & 15;
+    } else if (kind.type == ACCEL_Q3_K) {
+        _mm_storeu_si128((__m128i *)bytes, scales_q3_k(block));
+    } else {
+        memcpy(bytes, block + 192, 16);
+    }
+    for (size_t b = 0; b < 8; b++) {
+        put_factor(out, at + b, 0, r, (int8_t)bytes[kind.fine ? 2 * b : b]);
+        if (kind.fine)
+            put_factor(out, at + b, 1, r, (int8_t)bytes[2 * b + 1]);
+    }
+}
+
+CPU_INLINE size_t k_scale_at(const struct kind kind)
+{
+    return kind.type == ACCEL_Q2_K ? 80 : kind.type == ACCEL_Q3_K ? 108 : kind.type == ACCEL_Q6_K ? 208 : 0;
+}
+
+/* Blocks of 256 with whole numbers for scales of 16 or 32. */
+CPU_INLINE void fill_super(const struct kind kind, const int center, const int low, const struct cpu_matrix *w,
+                           const size_t rows[PANEL_ROWS], size_t first, size_t count, struct gemm_panel *out)
+{
+    const uint8_t *from[PANEL_ROWS];
+    panel_rows(w, 0, rows, from);
+    for (size_t at = 0; at < count; at += 8) {
+        const size_t offset = (first + at) / 8 * kind.block_bytes;
+        struct staged staged;
+        stage(kind, w, rows, first + at, 8, &staged);
+        for (size_t b = 0; b < 8; b++) {
+            panel_bytes(staged.digits, b * CPU_BLOCK, -low, out->digits + (at + b) * BLOCK_BYTES);
+            staged_scales(kind, &staged, b, (float)(center + low), NULL, out->m[at + b]);
+        }
+        for (size_t r = 0; r < PANEL_ROWS; r++)
+            k_factors(kind, from[r] + offset, r, at, out);
+        panel_halves(from, offset + k_scale_at(kind), out->d[at / 8]);
+    }
+}
+
+/* Digits of up to 4 bits of planar types: symmetric ones 8 above their value, asymmetric ones as stored. */
+CPU_INLINE void planar_panel(const uint32_t bits, const int add, const uint8_t *const from[PANEL_ROWS], size_t first,
+                             size_t count, struct gemm_panel *out)
+{
+    uint8_t raw[PANEL_ROWS][CPU_BLOCK];
+    const uint8_t *rows[PANEL_ROWS];
+    for (size_t b = 0; b < count; b++) {
+        for (size_t r = 0; r < PANEL_ROWS; r++) {
+            store32((int8_t *)raw[r], planar_digits(bits, from[r] + (first + b) * 4 * bits));
+            rows[r] = raw[r];
+        }
+        panel_bytes(rows, 0, add, out->digits + b * BLOCK_BYTES);
+    }
+}
+
+CPU_INLINE void planar_scales(const int asymmetric, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS],
+                              size_t first, size_t count, struct gemm_panel *out)
+{
+    const uint32_t shift = group_shift(w);
+    const uint8_t *scales[PANEL_ROWS], *zeros[PANEL_ROWS];
+    panel_rows(w, 1, rows, scales);
+    if (asymmetric)
+        panel_rows(w, 2, rows, zeros);
+    for (size_t b = 0; b < count; b++) {
+        const size_t group = (first + b) >> shift;
+        panel_halves(scales, 2 * group, out->d[b]);
+        for (size_t r = 0; asymmetric && r < PANEL_ROWS; r++)
+            out->m[b][0][r] = -out->d[b][r] * (float)zeros[r][group];
+    }
+}
+
+CPU_INLINE void fill_narrow(const int asymmetric, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS],
+                            size_t first, size_t count, struct gemm_panel *out)
+{
+    const uint8_t *from[PANEL_ROWS];
+    panel_rows(w, 0, rows, from);
+    switch (w->type >> 8 & 0xffu) {
+    case 2:
+        planar_panel(2, asymmetric ? 0 : 6, from, first, count, out);
+        break;
+    case 3:
+        planar_panel(3, asymmetric ? 0 : 4, from, first, count, out);
+        break;
+    default:
+        planar_panel(4, 0, from, first, count, out);
+        break;
+    }
+    planar_scales(asymmetric, w, rows, first, count, out);
+}
+
+#define FILL(name, body)                                                                                               \
+    static void fill_##name(const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t first, size_t count,     \
+                            struct gemm_panel *out)                                                                    \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+
+FILL(q8_0, fill_layout(layout_q8_0, w, rows, first, count, out))
+FILL(q4_0, fill_layout(layout_q4_0, w, rows, first, count, out))
+FILL(q4_1, fill_layout(layout_q4_1, w, rows, first, count, out))
+FILL(q8_g32, fill_layout(layout_q8_g32, w, rows, first, count, out))
+FILL(q8_g128, fill_layout(layout_q8_g128, w, rows, first, count, out))
+FILL(q4_g32, fill_layout(layout_q4_g32, w, rows, first, count, out))
+FILL(q4_g128, fill_layout(layout_q4_g128, w, rows, first, count, out))
+FILL(q5_0, fill_staged(kind_q5_0, 16, -16, w, rows, first, count, out))
+FILL(q5_1, fill_staged(kind_q5_1, 16, 0, w, rows, first, count, out))
+FILL(mxfp4, fill_staged(kind_mxfp4, 16, -16, w, rows, first, count, out))
+FILL(iq4_nl, fill_staged(kind_iq4_nl, 0, 0, w, rows, first, count, out))
+FILL(iq4_xs, fill_staged(kind_iq4_xs, 0, 0, w, rows, first, count, out))
+FILL(q2_k, fill_super(kind_q2_k, 0, 0, w, rows, first, count, out))
+FILL(q3_k, fill_super(kind_q3_k, 4, -4, w, rows, first, count, out))
+FILL(q4_k, fill_super(kind_q4_k, 0, 0, w, rows, first, count, out))
+FILL(q5_k, fill_super(kind_q5_k, 16, 0, w, rows, first, count, out))
+FILL(q6_k, fill_super(kind_q6_k, 32, -32, w, rows, first, count, out))
+FILL(planar, fill_narrow(0, w, rows, first, count, out))
+FILL(planar_a, fill_narrow(1, w, rows, first, count, out))
+FILL(planar8, fill_staged(kind_planar, 0, 0, w, rows, first, count, out))
+FILL(planar8_a, fill_staged(kind_planar_a, 0, 0, w, rows, first, count, out))
+
+#endif
