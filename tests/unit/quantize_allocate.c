@@ -6,7 +6,9 @@
  */
 #include "session_support.h"
 
+#include <accel/model/eval.h>
 #include <accel/model/quantize.h>
+#include <accel/model/tokenizer.h>
 
 enum { TOKENS = 96 };
 
@@ -211,6 +213,86 @@ static void test_written(void **state)
     unlink(path);
 }
 
+/* ---- better than one type for all ---- */
+
+static const char calibration_text[] =
+    "Once upon a time there was a small dog called Max. Max liked to run in the garden and chase the birds. One day "
+    "Max "
+    "found a shiny key under the old bench. He took the key in his mouth and ran to his friend Anna. Anna looked at "
+    "the "
+    "key and said, \"Where did you find it, Max?\" Max barked and ran back to the bench. Anna followed him. Under the "
+    "bench there was a little box. The key opened the box and inside they found a toy car and a note.";
+static const char held_out_text[] =
+    "One day a little bird could not fly. She was scared and sat on a branch. A big owl came and asked, \"Why are you "
+    "sad?\" The bird said, \"I want to fly but I am afraid.\" The owl said, \"Try with me. I will be next to you.\" "
+    "The "
+    "bird opened her wings and jumped. She went up and up into the blue sky. She was so happy that she sang a song.";
+
+static struct accel_token_list encode(const struct subject *subject, const char *text)
+{
+    struct accel_tokenizer *tokenizer = NULL;
+    struct accel_token_list ids = {0};
+    struct accel_error error = {0};
+
+    OK(accel_tokenizer_create_file(subject->file, &tokenizer, &error));
+    OK(accel_tokenizer_encode(tokenizer, text, strlen(text), 0, &ids, &error));
+    accel_tokenizer_free(tokenizer);
+    return ids;
+}
+
+/* Writes the file and measures its divergence from the model over the held-out text. */
+static double divergence_of(const struct subject *subject, const struct accel_quantize_options *options,
+                            const struct accel_token_list *ids, uint64_t *out_bytes)
+{
+    struct accel_quantize_job *job = plan(subject->file, options);
+    struct accel_session *reference = make_session(subject->context, subject->model, 0, 32), *session;
+    struct accel_model *model = NULL;
+    struct accel_eval *eval = NULL;
+    struct accel_error error = {0};
+    char path[64];
+    double kl;
+
+    snprintf(path, sizeof path, "quantize_mix-%ld.gguf", (long)getpid());
+    *out_bytes = accel_quantize_bytes(job);
+    OK(accel_quantize_run(job, path, NULL, &error));
+    OK(accel_model_open(path, NULL, &model, &error));
+    session = make_session(subject->context, model, 0, 32);
+    OK(accel_eval_text(reference, &session, 1, ids->ids, ids->count, NULL, &eval, &error));
+    kl = accel_eval_get(eval, 0)->kl;
+    accel_eval_free(eval);
+    accel_session_free(session);
+    accel_session_free(reference);
+    accel_model_close(model);
+    accel_quantize_free(job);
+    unlink(path);
+    return kl;
+}
+
+/* A mix loses less than 0.7 of what one type for all loses, on a text that it has not seen, in no more bytes. */
+static void test_beats_one_type(void **state)
+{
+    struct subject *subject = *state;
+    struct accel_token_list seen = encode(subject, calibration_text), held = encode(subject, held_out_text);
+    struct accel_quantize_options options = options_of(0);
+    uint64_t bytes, mixed_bytes;
+    double one, mixed;
+
+    options.type = "q3_g32a";
+    options.method = ACCEL_QUANTIZE_METHOD_SEARCH;
+    one = divergence_of(subject, &options, &held, &bytes);
+    options.budget = bytes;
+    options.context = subject->context;
+    options.model = subject->model;
+    options.ids = seen.ids;
+    options.id_count = seen.count;
+    mixed = divergence_of(subject, &options, &held, &mixed_bytes);
+    accel_token_list_free(&seen);
+    accel_token_list_free(&held);
+    assert_true(mixed_bytes <= bytes);
+    if (!(mixed < 0.7 * one))
+        fail_msg("the mix diverges by %g, one type for all by %g", mixed, one);
+}
+
 /* A folder of safetensors. */
 static void test_folder(void **state)
 {
@@ -289,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_least, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_calibrated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_beats_one_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };

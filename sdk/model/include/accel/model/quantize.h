@@ -86,10 +86,12 @@ struct accel_quantize_options {
     uint64_t moments_bytes; /**< most memory for products of inputs at a time; 0: 1 GiB. What does not fit is had by
                                  running the text again */
 
-    /* A budget: each matrix gets the candidate that makes the sum of losses over the file smallest. */
-    uint64_t budget; /**< bytes of the file, or of model.safetensors; 0: none */
-    const char *const
-        *candidates; /**< types, named as `type`; NULL: all that this kind of file can hold, 2 to 8 bits */
+    /* A budget: each matrix gets the candidate that makes the sum of losses over the file smallest. With a calibration
+     * losses are measured: accel_quantize_plan runs 64 to 256 tokens once for each matrix made worse. */
+    uint64_t budget; /**< bytes of the file, or of model.safetensors; 0: none. ACCEL_E_LIMIT where even the smallest
+                          candidates come to more, with what they come to */
+    const char *const *candidates; /**< types, named as `type`, at most 64; NULL: those of 2 to 8 bits and f16, planar
+                                        ones where `type` is planar, else those that GGUF numbers */
     uint32_t candidate_count;
 
     /* Which type a tensor gets, where no pattern keeps it and no budget chooses: the last of `roles` that fits it, else
@@ -113,8 +115,9 @@ struct accel_quantize_candidate {
     const char *type_name;
     uint64_t bytes;  /**< of the tensor in that type */
     double error;    /**< relative, of what the matrix gives for its calibrated inputs; of the values, without these */
-    double loss;     /**< what it adds to the sum that is made small: the square of `error` times the weight of the
-                          tensor's place in the model */
+    double loss;     /**< what it adds to the sum that is made small: the divergence from the model as it is, in nats,
+                          that this tensor alone is expected to cause; measured in another type with a calibration,
+                          guessed by its role and layer without */
     uint32_t chosen; /**< 1: the tensor gets it */
     uint32_t zero;
 };
@@ -122,9 +125,9 @@ struct accel_quantize_candidate {
 struct accel_quantize_job;
 
 /** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job; of the
- * options nothing is kept but `progress` and its data. ACCEL_E_UNSUPPORTED: a type without an encoder for this kind of
- * file, or a folder that is quantized already; ACCEL_E_INVALID: an argument or an option is out of range; ACCEL_E_IO,
- * ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
+ * options nothing is kept but `progress` with its data, and the calibration. ACCEL_E_UNSUPPORTED: a type without an
+ * encoder for this kind of file, or a folder that is quantized already; ACCEL_E_INVALID: an argument or an option is
+ * out of range; ACCEL_E_IO, ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
                                       struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees a job. NULL is allowed. */
