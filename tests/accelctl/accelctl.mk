@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that run the command as a user would.
-check_PROGRAMS += tests/accelctl/json tests/accelctl/stages
+check_PROGRAMS += tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded
+tests_accelctl_decoded_SOURCES = %D%/decoded.c
+tests_accelctl_decoded_LDADD = libaccel-model.la libaccel.la libaccel-quant.la -lm
 tests_accelctl_json_SOURCES = %D%/json.c
 tests_accelctl_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_accelctl_json_LDADD = $(JANSSON_LIBS)
@@ -13,6 +15,7 @@ accelctl_tests = \
 	%D%/doctor.sh \
 	%D%/eval.sh \
 	%D%/golden.sh \
+	%D%/gptq_reader.sh \
 	%D%/memory.sh \
 	%D%/pages.sh \
 	%D%/plan.sh \
@@ -27,4 +30,4 @@ accelctl_tests = \
 	%D%/trace.sh \
 	%D%/verbs.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/schema.py README.md
