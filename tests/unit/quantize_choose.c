@@ -93,7 +93,8 @@ static void test_words(void **state)
 
 /* ---- roles ---- */
 
-static const char *const roles[] = {"ffn=q4_0", "down=q8_0", "q=nf4", "norm=f16", "embedding=q6_k", "attention.v=q3_g32"};
+static const char *const roles[] = {"ffn=q4_0", "down=q8_0",      "q=nf4",
+                                    "norm=f16", "embedding=q6_k", "attention.v=q3_g32"};
 
 static const struct accel_quantize_options mixed = {.size = sizeof mixed,
                                                     .type = "q2_g32a",
@@ -216,8 +217,10 @@ static void check_written(const char *in, const struct accel_quantize_options *o
 static void test_written(void **state)
 {
     char out[64], path[128];
-    static const char *const files[] = {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json",
-                                        "generation_config.json", "special_tokens_map.json", "tokenizer.model", ""};
+    static const char *const files[] = {"model.safetensors",      "config.json",
+                                        "tokenizer.json",         "tokenizer_config.json",
+                                        "generation_config.json", "special_tokens_map.json",
+                                        "tokenizer.model",        ""};
     (void)state;
     snprintf(out, sizeof out, "quantize_choose-%d.gguf", (int)getpid());
     check_written(GGUF, &mixed, out, out);

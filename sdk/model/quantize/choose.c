@@ -150,14 +150,16 @@ static struct name_facts facts_of(const struct quantize_rules *rules, const stru
 static int32_t read_role(const struct accel_model_file *file, const char *text, const struct quantize_rules *rules,
                          struct quantize_role *out_role, struct accel_error *error)
 {
-    const char *equals = text == NULL ? NULL : strchr(text, '=');
+    const char *equals = text == NULL ? NULL : strchr(text, '='), *word = text;
     bool known = false, found = false;
     if (equals == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "role \"%.60s\" is not of the form ROLE=TYPE",
                                text == NULL ? "" : text);
     *out_role = (struct quantize_role){.name = text, .length = (size_t)(equals - text)};
+    if (strncmp(text, "attention.", 10) == 0 || strncmp(text, "ffn.", 4) == 0)
+        word = strchr(text, '.') + 1;
     for (size_t i = 0; i < ROLES_KNOWN; i++)
-        known = known || same(text, out_role->length, roles_known[i]);
+        known = known || same(word, (size_t)(equals - word), roles_known[i]);
     if (!known)
         return accel_error_set(error, ACCEL_E_INVALID,
                                "role \"%.60s\" is none of embedding, attention, q, k, v, o, ffn, gate, up, down, head, "
