@@ -3,10 +3,13 @@
 
 #include "sdk/model/quantize/encode.h"
 
+#include <accel/quant/half.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "sdk/model/format/pool.h"
 #include "sdk/model/quantize/dense.h"
@@ -59,6 +62,21 @@ int32_t quantize_read(const struct accel_quantize_job *job, struct quantize_chun
     return code == ACCEL_OK ? accel_model_file_read(job->file, tensor, offset, bytes, chunk->in.data, error) : code;
 }
 
+/* Pages that are mapped count as memory of the process until they are given back; the file itself stays cached. */
+void quantize_release(const struct accel_quantize_job *job, const unsigned char *data, uint64_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)data + page - 1) / page * page,
+                    end = ((uintptr_t)data + bytes) / page * page;
+    for (uint32_t part = 0; part < accel_model_file_part_count(job->file); part++) {
+        struct accel_model_mapping mapping;
+        if (accel_model_file_mapping(job->file, part, &mapping, NULL) != ACCEL_OK)
+            continue;
+        const uintptr_t from = (uintptr_t)mapping.address;
+        if (begin < end && begin >= from && end <= from + mapping.bytes)
+            (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+}
+
 /* Pointers to the planes of a row, which lie one after the other; answers their bytes together. */
 static size_t planes_at(uint32_t type, size_t width, const void *row, void *out_planes[ACCEL_FORMAT_PLANES])
 {
@@ -97,6 +115,17 @@ static int32_t refuse_values(const struct accel_quantize_job *job, const struct 
                     accel_model_file_path(job->file), job->rows[chunk->tensor].name, (unsigned long long)(at % width),
                     (unsigned long long)(chunk->row + at / width));
     return keep_it(job, chunk, ACCEL_E_CORRUPT, error);
+}
+
+/* Bits of the largest magnitude: what is not finite is above all that is. */
+static uint32_t largest_bits(const float *values, size_t count)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits = accel_f32_bits(values[i]) & 0x7fffffffu;
+        most = bits > most ? bits : most;
+    }
+    return most;
 }
 
 /* Rows of a tensor whose planes lie one after the other, each with all rows: read to the same order, of these rows. */
@@ -153,6 +182,10 @@ static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize
     }
     if (code != ACCEL_OK)
         return refuse_tensor(job, chunk, code, error);
+    if (format.planes == 1)
+        quantize_release(job, planes[0], chunk->rows * bytes[0]);
+    if (largest_bits(values, chunk->rows * width) < accel_f32_bits(INFINITY))
+        return ACCEL_OK;
     for (uint64_t i = 0; i < chunk->rows * width; i++)
         if (!isfinite(values[i]))
             return refuse_values(job, chunk, i, error);
@@ -234,6 +267,24 @@ static int32_t refuse_overflow(const struct accel_quantize_job *job, const struc
     return keep_it(job, chunk, ACCEL_E_UNSUPPORTED, error);
 }
 
+#define LANES 4u /* sums that do not wait for each other */
+
+static void add_squares(const float *values, const float *again, size_t count, struct quantize_sums *sums)
+{
+    double difference[LANES] = {0}, power[LANES] = {0};
+    for (size_t i = 0; i < count; i += LANES) {
+        for (size_t j = 0; j < LANES && i + j < count; j++) {
+            const double value = (double)values[i + j], d = (double)again[i + j] - value;
+            difference[j] += d * d;
+            power[j] += value * value;
+        }
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        sums->difference += difference[j];
+        sums->power += power[j];
+    }
+}
+
 /* Sums of squares over the values and what will be stored of them, row by row. */
 static int32_t measure(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, size_t width,
                        size_t to_bytes, struct quantize_sums *sums, struct accel_error *error)
@@ -246,13 +297,15 @@ static int32_t measure(const struct accel_quantize_job *job, const struct quanti
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
         planes_at(type, width, (const unsigned char *)chunk->out.data + row * to_bytes, planes);
         code = accel_format_decode(type, (const void *const *)planes, width, again);
-        for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
+        if (code != ACCEL_OK)
+            break;
+        /* Only what a half does not hold can be too large for a scale. */
+        const bool large = largest_bits(values, width) > accel_f32_bits(HALF_LARGEST) ||
+                           largest_bits(again, width) >= accel_f32_bits(INFINITY);
+        for (size_t i = 0; i < width && large; i++)
             if (is_too_large(type, values, again[i], i, width))
                 return refuse_overflow(job, chunk, row, i, width, error);
-            double d = (double)again[i] - (double)values[i];
-            sums->difference += d * d;
-            sums->power += (double)values[i] * (double)values[i];
-        }
+        add_squares(values, again, width, sums);
     }
     return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
 }

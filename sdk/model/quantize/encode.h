@@ -49,6 +49,9 @@ struct quantize_sums {
 int32_t quantize_read(const struct accel_quantize_job *job, struct quantize_chunk *chunk, uint64_t offset,
                       uint64_t bytes, const unsigned char **out_data, struct accel_error *error);
 
+/* Says that bytes which quantize_read showed are not wanted any more. */
+void quantize_release(const struct accel_quantize_job *job, const unsigned char *data, uint64_t bytes);
+
 /* Fills chunk->out [rows][*out_row_bytes], the planes of a row one after the other. ACCEL_E_CORRUPT: a value is not
  * finite; ACCEL_E_UNSUPPORTED: one is too large for its type, or the type cannot be encoded so. */
 int32_t quantize_encode(const struct accel_quantize_job *job, const struct quantize_way *way,

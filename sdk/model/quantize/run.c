@@ -149,6 +149,8 @@ static int32_t copy(struct run *run, struct quantize_chunk *chunk, struct accel_
     int32_t code = quantize_read(run->job, chunk, chunk->row, chunk->rows, &data, error);
     if (code == ACCEL_OK)
         code = model_staged_write(run->staged, tensor->offset + chunk->row, data, chunk->rows, error);
+    if (code == ACCEL_OK)
+        quantize_release(run->job, data, chunk->rows);
     return code == ACCEL_OK ? settle(run, chunk, chunk->rows, &none, error) : code;
 }
 
