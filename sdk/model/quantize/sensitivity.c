@@ -72,15 +72,15 @@ static int32_t read_types(struct scan *scan, struct accel_error *error)
 
     if (names == NULL && count > 0)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_options.candidates is NULL");
-    if (names == NULL) {
+    if (count == 0) {
         names = accel_format_describe(scan->rules->type, &format) == ACCEL_OK && format.kind == ACCEL_FORMAT_PLANAR
                     ? planar
                     : numbered;
         for (count = 0; names[count] != NULL;)
             count++;
     }
-    if (count == 0 || count > TYPES_MOST)
-        return accel_error_set(error, ACCEL_E_INVALID, "%u candidate types for a budget, from 1 to %d are taken", count,
+    if (count > TYPES_MOST)
+        return accel_error_set(error, ACCEL_E_INVALID, "%u candidate types for a budget, %d are the most", count,
                                TYPES_MOST);
     scan->type_count = count;
     scan->job->candidates = calloc(count, sizeof *scan->job->candidates);

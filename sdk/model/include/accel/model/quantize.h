@@ -90,7 +90,7 @@ struct accel_quantize_options {
      * losses are measured: accel_quantize_plan runs 64 to 256 tokens once for each matrix made worse. */
     uint64_t budget; /**< bytes of the file, or of model.safetensors; 0: none. ACCEL_E_LIMIT where even the smallest
                           candidates come to more, with what they come to */
-    const char *const *candidates; /**< types, named as `type`, at most 64; NULL: those of 2 to 8 bits and f16, planar
+    const char *const *candidates; /**< types, named as `type`, at most 64; none: those of 2 to 8 bits and f16, planar
                                         ones where `type` is planar, else those that GGUF numbers */
     uint32_t candidate_count;
 
