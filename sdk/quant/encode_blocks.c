@@ -115,11 +115,10 @@ void quant_encode_q5_1(const float *values, const float *weight, int search, uin
 
 void quant_encode_iq4_nl(const float *values, const float *weight, int search, uint8_t *block)
 {
-    int digits[32];
+    uint8_t digits[32];
     float d = search ? quant_fit_levels(values, weight, 32, quant_iq4_values)
                      : quant_extreme(values, 32) / quant_iq4_values[0];
-    float inverse = quant_reciprocal(quant_write_half(block, d));
-    for (int j = 0; j < 32; j++)
-        digits[j] = quant_nearest_level(quant_iq4_values, values[j] * inverse);
-    write_nibbles(digits, block + 2);
+    quant_digits_levels(values, 32, quant_reciprocal(quant_write_half(block, d)), quant_iq4_values, digits);
+    for (size_t j = 0; j < 16; j++)
+        block[2 + j] = (uint8_t)(digits[j] | digits[j + 16] << 4);
 }

@@ -195,13 +195,12 @@ void quant_encode_iq4_xs(const float *values, const float *weight, int search, u
     for (int g = 0; g < 8; g++) {
         int whole_scale = whole(scale[g] * inverse, -32, 31);
         float group_inverse = quant_reciprocal(d * (float)whole_scale);
-        uint8_t *run = block + 8 + 16 * g;
+        uint8_t *run = block + 8 + 16 * g, digits[32];
         block[4 + g / 2] |= (uint8_t)(((whole_scale + 32) & 15) << g % 2 * 4);
         high |= (uint32_t)((whole_scale + 32) >> 4) << 2 * g;
-        for (int j = 0; j < 32; j++) {
-            int digit = quant_nearest_level(quant_iq4_values, values[32 * g + j] * group_inverse);
-            run[j % 16] |= (uint8_t)(digit << j / 16 * 4);
-        }
+        quant_digits_levels(values + (size_t)32 * (size_t)g, 32, group_inverse, quant_iq4_values, digits);
+        for (size_t j = 0; j < 16; j++)
+            run[j] = (uint8_t)(digits[j] | digits[j + 16] << 4);
     }
     block[2] = (uint8_t)high;
     block[3] = (uint8_t)(high >> 8);

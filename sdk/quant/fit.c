@@ -260,22 +260,3 @@ float quant_fit_zero(const float *values, const float *weight, size_t count, int
     *zero = best.side;
     return best.d;
 }
-
-/* ---- levels of a table ---- */
-
-int quant_nearest_level(const float level[16], float scaled)
-{
-    int low = 0, high = 15;
-    if (scaled <= level[0])
-        return 0;
-    if (scaled >= level[15])
-        return 15;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (scaled < level[middle])
-            high = middle;
-        else
-            low = middle;
-    }
-    return scaled - level[low] < level[high] - scaled ? low : high;
-}

@@ -26,9 +26,6 @@ float quant_fit_levels(const float *values, const float *weight, size_t count, c
 /* The same near a d that is known already. */
 float quant_fit_around(const float *values, const float *weight, size_t count, const float level[16], float d);
 
-/* The digit of the level that is nearest to a value in units of the scale. */
-int quant_nearest_level(const float level[16], float scaled);
-
 /* The value of largest magnitude, with its sign. */
 float quant_extreme(const float *values, size_t count);
 

@@ -34,3 +34,8 @@ tests_bench_overhead_LDADD = libcpu-kernels.la libaccel-driver.la $(core_test_li
 EXTRA_PROGRAMS += tests/bench/gptq
 tests_bench_gptq_SOURCES = %D%/gptq.c
 tests_bench_gptq_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -lm
+
+# Errors of the formats on normal data, and time of the encoders.
+EXTRA_PROGRAMS += tests/bench/quant
+tests_bench_quant_SOURCES = %D%/quant.c
+tests_bench_quant_LDADD = libaccel-quant.la -lm

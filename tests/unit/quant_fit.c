@@ -130,6 +130,35 @@ static void errors_of_normal_data(void **state)
     free(values);
 }
 
+/* A search gains what it did when this was written, so that none becomes worse unseen. */
+static void searches_gain(void **state)
+{
+    static const struct {
+        const char *name;
+        double most;
+    } rows[] = {
+        {"q2_g128", 0.375},  {"q3_g128", 0.190},  {"q4_g32", 0.082},   {"q4_g128", 0.098}, {"q8_g128", 0.0063},
+        {"q2_g128a", 0.371}, {"q3_g128a", 0.190}, {"q4_g128a", 0.097}, {"q4_row", 0.111},  {"q3_row", 0.206},
+        {"q2_row", 0.394},   {"nf4_g64", 0.0845}, {"nf4_g128", 0.09},  {"c4_g64", 0.082},  {"c4_g128", 0.088},
+        {"c4_row", 0.0992},  {"q4_0", 0.082},     {"iq4_nl", 0.0747},  {"q4_k", 0.0749},   {"q2_k", 0.275},
+    };
+    float *values = normal_values();
+    struct planes p = planes_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t type = accel_format_find(rows[i].name);
+        double error;
+
+        assert_int_equal(accel_format_fit(type, values, NULL, VALUES, p.plane), ACCEL_OK);
+        error = error_of(type, &p, values, NULL);
+        if (error > rows[i].most)
+            fail_msg("%s: %g, at most %g expected", rows[i].name, error, rows[i].most);
+    }
+    planes_free(&p);
+    free(values);
+}
+
 /* Where some values count a hundred times as much, they get more of the precision. */
 static void weights_count(void **state)
 {
@@ -343,10 +372,15 @@ static void sides_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_of_normal_data), cmocka_unit_test(weights_count),
-        cmocka_unit_test(grids_come_back),       cmocka_unit_test(odd_groups),
-        cmocka_unit_test(books_are_found),       cmocka_unit_test(books_follow_the_data),
-        cmocka_unit_test(errors_are_bounded),    cmocka_unit_test(sides_are_kept),
+        cmocka_unit_test(errors_of_normal_data),
+        cmocka_unit_test(weights_count),
+        cmocka_unit_test(searches_gain),
+        cmocka_unit_test(grids_come_back),
+        cmocka_unit_test(odd_groups),
+        cmocka_unit_test(books_are_found),
+        cmocka_unit_test(books_follow_the_data),
+        cmocka_unit_test(errors_are_bounded),
+        cmocka_unit_test(sides_are_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
