@@ -308,3 +308,7 @@ unit_tests += tests/unit/quantize_allocate
 tests_unit_quantize_allocate_SOURCES = %D%/quantize_allocate.c %D%/session_support.h
 tests_unit_quantize_allocate_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_allocate_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/quantize_probe
+tests_unit_quantize_probe_SOURCES = %D%/quantize_probe.c %D%/session_support.h
+tests_unit_quantize_probe_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_quantize_probe_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
