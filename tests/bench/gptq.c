@@ -27,7 +27,8 @@ struct bench {
     float *weights; /* [rows, width] */
     float *h, *u;   /* [width, width] */
     float *power, *cost;
-    float *values, *again, *row;
+    float *values, *again, *row, *work;
+    float damping;
     unsigned char *out;
     void *scratch;
     struct dense_team team;
@@ -105,18 +106,25 @@ static size_t planes_at(uint32_t type, size_t width, unsigned char *row, void *p
     return bytes;
 }
 
-/* Of one method: 0 nearest, 1 search, 2 importance, 3 and 4 gptq with scales fitted by power and by cost. */
+/* Of one method: 0 nearest, 1 search, 2 importance, 3 error compensation alone, 4 with second thoughts. */
 static double method_error(struct bench *b, uint32_t type, int method, double *out_seconds)
 {
     void *planes[ACCEL_FORMAT_PLANES];
     size_t bytes = planes_at(type, b->width, b->out, planes);
     double begin = seconds();
     if (method >= 3) {
-        const struct gptq_matrix matrix = {
-            .type = type, .width = b->width, .u = b->u, .weight = method == 3 ? b->power : b->cost};
+        const struct gptq_matrix matrix = {.type = type,
+                                           .sweeps = 2,
+                                           .width = b->width,
+                                           .u = b->u,
+                                           .weight = b->cost,
+                                           .h = b->h,
+                                           .damping = b->damping};
         memcpy(b->values, b->weights, b->rows * b->width * sizeof(float));
         if (gptq_solve(&matrix, b->values, b->rows, b->out, bytes, b->scratch) != ACCEL_OK)
             return NAN;
+        if (method == 4)
+            gptq_refine(&matrix, b->weights, b->work, b->rows, b->out, bytes, b->scratch);
     }
     for (size_t r = 0; r < b->rows && method < 3; r++) {
         const float *row = b->weights + r * b->width;
@@ -160,6 +168,7 @@ int main(int argc, char **argv)
     b.again = malloc(count * sizeof(float)), b.row = malloc(count * sizeof(float));
     b.h = calloc(n * n, sizeof(float)), b.u = malloc(n * n * sizeof(float));
     b.power = malloc(n * sizeof(float)), b.cost = malloc(n * sizeof(float));
+    b.work = malloc(2 * count * sizeof(float));
     b.out = malloc(count * 4), b.scratch = malloc(gptq_scratch_bytes(b.rows, n));
     make_inputs(&b, &state);
     for (size_t i = 0; i < count; i++)
@@ -169,16 +178,18 @@ int main(int argc, char **argv)
         return 1;
     printf("factor of %zu: %.3f s, damping %g\n", n, seconds() - begin, share);
     gptq_weights(b.u, n, b.cost);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         b.power[i] = b.h[i * n + i];
+        b.damping += (float)share * b.power[i] / (float)n;
+    }
     printf("%-10s %6s %9s %9s %9s %9s %9s   output error, per mille\n", "type", "bits", "nearest", "search",
-           "importance", "gptq pow", "gptq cost");
+           "importance", "solved", "refined");
     for (int i = 3; i < argc; i++)
         print_type(&b, argv[i]);
     for (size_t i = 0; argc < 4 && i < sizeof(names) / sizeof(names[0]); i++)
         print_type(&b, names[i]);
     free(b.weights), free(b.values), free(b.again), free(b.row), free(b.h), free(b.u), free(b.power), free(b.cost);
-    free(b.out), free(b.scratch);
+    free(b.out), free(b.scratch), free(b.work);
     dense_team_free(&b.team);
     return 0;
 }

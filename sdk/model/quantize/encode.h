@@ -16,8 +16,10 @@ int32_t quantize_room_make(struct quantize_room *room, uint64_t wanted, const ch
 
 /* How a tensor is encoded. */
 struct quantize_way {
-    uint32_t method;      /* ACCEL_QUANTIZE_METHOD_..., but not ..._DEFAULT */
-    uint32_t sampled;     /* of so many rows one is asked what it gives; 0: none */
+    uint32_t method;  /* ACCEL_QUANTIZE_METHOD_..., but not ..._DEFAULT */
+    uint32_t sampled; /* of so many rows one is asked what it gives; 0: none */
+    float damping;    /* that the factor has on its diagonal */
+    uint32_t zero;
     const float *weight;  /* [width] of ..._IMPORTANCE and ..._GPTQ */
     const float *moments; /* [width, width] of ..._GPTQ */
     const float *u;       /* [width, width] of ..._GPTQ: dense_inverse_factor */

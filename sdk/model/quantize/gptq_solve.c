@@ -20,9 +20,9 @@ struct solver {
     size_t fitted; /* values that are fitted at a time */
     size_t column; /* the first of the block */
     size_t columns;
-    float *u;       /* [BLOCK, BLOCK] of the block, zeros where it has less */
+    float *u;       /* [BLOCK, BLOCK] of the block, of the factor or of h; zeros where it has less */
     float *inverse; /* [BLOCK] of the diagonal */
-    float *errors;  /* [rows, BLOCK] */
+    float *errors;  /* [rows, BLOCK], or changes */
     float *product; /* DENSE_SCRATCH */
 };
 
@@ -38,6 +38,33 @@ void gptq_weights(const float *u, size_t width, float *weight)
         float d = u[i * width + i];
         weight[i] = 1 / (d * d);
     }
+}
+
+/* Lays out the scratch memory. */
+static int32_t begin(const struct gptq_matrix *matrix, void *scratch, struct solver *s)
+{
+    *s = (struct solver){.matrix = matrix, .product = scratch};
+    int32_t code = accel_format_describe(matrix->type, &s->format);
+    s->u = s->product + DENSE_SCRATCH / sizeof(float);
+    s->inverse = s->u + BLOCK * BLOCK;
+    s->errors = s->inverse + BLOCK;
+    s->fitted = s->format.block_values;
+    for (uint32_t p = 0; code == ACCEL_OK && p < s->format.planes; p++)
+        s->fitted = s->format.row_bytes[p] > 0 ? matrix->width : s->fitted;
+    return code;
+}
+
+/* Pointers to the planes of a row. */
+static int32_t planes_of(const struct solver *s, unsigned char *row, void *out_planes[ACCEL_FORMAT_PLANES])
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t p = 0; p < s->format.planes && code == ACCEL_OK; p++) {
+        size_t bytes = 0;
+        code = accel_format_row_bytes(s->matrix->type, p, s->matrix->width, &bytes);
+        out_planes[p] = row;
+        row += bytes;
+    }
+    return code;
 }
 
 /* Columns of `u` that the block has, and the inverse of its diagonal. */
@@ -140,13 +167,7 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
     int32_t code = ACCEL_OK;
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-        unsigned char *at = out + r * row_bytes;
-        for (uint32_t p = 0; p < s->format.planes && code == ACCEL_OK; p++) {
-            size_t bytes;
-            code = accel_format_row_bytes(s->matrix->type, p, width, &bytes);
-            planes[p] = at;
-            at += code == ACCEL_OK ? bytes : 0;
-        }
+        code = planes_of(s, out + r * row_bytes, planes);
         if (code == ACCEL_OK)
             code = solve_row(s, values + r * width, s->errors + r * BLOCK, planes);
     }
@@ -155,19 +176,111 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
     return code;
 }
 
+/* ---- second thoughts ---- */
+
+/* Columns of the block in one row: each gets the level that is best while all others stay. `gradient` [BLOCK] is what
+ * the differences `lost` of the row give for the inputs. */
+static int32_t refine_row(const struct solver *s, float *lost, const float *weights, float *gradient, float *changes,
+                          void *const *planes)
+{
+    const struct gptq_matrix *m = s->matrix;
+    struct accel_format_run run = {.count = 0};
+    float inverse = 0;
+    int32_t digits[BLOCK], code = ACCEL_OK;
+    size_t end = 0;
+    for (size_t i = 0; i < s->columns; i++) {
+        const size_t column = s->column + i;
+        if (i >= end) {
+            code = accel_format_levels(m->type, (const void *const *)planes, m->width, column, &run);
+            if (code != ACCEL_OK)
+                return code;
+            inverse = run.scale != 0 && isfinite(1 / run.scale) ? 1 / run.scale : 0;
+            end = i + run.count;
+        }
+        float value = weights[column] - lost[column];
+        digits[i] = nearest(&run, inverse, value + (gradient[i] + m->damping * lost[column]) * s->inverse[i]);
+        changes[i] = level_of(&run, digits[i]) - value;
+        lost[column] -= changes[i];
+        if (changes[i] != 0)
+            compensate(gradient, s->u + i * BLOCK, i, changes[i]);
+    }
+    return accel_format_put(m->type, planes, m->width, s->column, s->columns, digits);
+}
+
+/* The block in all rows, and what its changes do to the gradients of all columns. */
+static int32_t refine_block(const struct solver *s, const float *weights, float *lost, float *gradients, size_t rows,
+                            unsigned char *out, size_t row_bytes)
+{
+    const size_t width = s->matrix->width;
+    const struct dense_product product = {.rows = rows,
+                                          .columns = width,
+                                          .depth = s->columns,
+                                          .a = s->errors,
+                                          .a_row = BLOCK,
+                                          .a_depth = 1,
+                                          .b = s->matrix->h + s->column * width,
+                                          .b_depth = width,
+                                          .b_column = 1,
+                                          .c = gradients,
+                                          .c_row = width,
+                                          .sign = -1};
+    int32_t code = ACCEL_OK;
+    for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        float gradient[BLOCK] = {0};
+        memcpy(gradient, gradients + r * width + s->column, s->columns * sizeof(*gradient));
+        code = planes_of(s, out + r * row_bytes, planes);
+        if (code == ACCEL_OK)
+            code = refine_row(s, lost + r * width, weights + r * width, gradient, s->errors + r * BLOCK, planes);
+    }
+    if (code == ACCEL_OK)
+        dense_multiply(&product, s->product);
+    return code;
+}
+
+/* Rows and columns of h that the block has, with damping. */
+static void load_moments(struct solver *s)
+{
+    const size_t width = s->matrix->width;
+    memset(s->u, 0, BLOCK * BLOCK * sizeof(*s->u));
+    for (size_t i = 0; i < s->columns; i++) {
+        const float *row = s->matrix->h + (s->column + i) * width + s->column;
+        memcpy(s->u + i * BLOCK, row, s->columns * sizeof(*s->u));
+        s->inverse[i] = 1 / (row[i] + s->matrix->damping);
+    }
+}
+
+int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, float *work, size_t rows,
+                    unsigned char *out, size_t row_bytes, void *scratch)
+{
+    struct solver s;
+    float *lost = work, *gradients = work + rows * matrix->width;
+    int32_t code = begin(matrix, scratch, &s);
+    for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+        float *row = lost + r * matrix->width;
+        code = planes_of(&s, out + r * row_bytes, planes);
+        if (code == ACCEL_OK)
+            code = accel_format_decode(matrix->type, (const void *const *)planes, matrix->width, row);
+        for (size_t i = 0; i < matrix->width && code == ACCEL_OK; i++)
+            row[i] = weights[r * matrix->width + i] - row[i];
+    }
+    if (code == ACCEL_OK)
+        dense_quadratic(lost, rows, matrix->width, matrix->h, gradients, s.product);
+    for (uint32_t sweep = 0; sweep < matrix->sweeps && code == ACCEL_OK; sweep++)
+        for (s.column = 0; s.column < matrix->width && code == ACCEL_OK; s.column += BLOCK) {
+            s.columns = matrix->width - s.column < BLOCK ? matrix->width - s.column : BLOCK;
+            load_moments(&s);
+            code = refine_block(&s, weights, lost, gradients, rows, out, row_bytes);
+        }
+    return code;
+}
+
 int32_t gptq_solve(const struct gptq_matrix *matrix, float *values, size_t rows, unsigned char *out, size_t row_bytes,
                    void *scratch)
 {
-    struct solver s = {.matrix = matrix, .product = scratch};
-    int32_t code = accel_format_describe(matrix->type, &s.format);
-    if (code != ACCEL_OK)
-        return code;
-    s.u = s.product + DENSE_SCRATCH / sizeof(float);
-    s.inverse = s.u + BLOCK * BLOCK;
-    s.errors = s.inverse + BLOCK;
-    s.fitted = s.format.block_values;
-    for (uint32_t p = 0; p < s.format.planes; p++)
-        s.fitted = s.format.row_bytes[p] > 0 ? matrix->width : s.fitted;
+    struct solver s;
+    int32_t code = begin(matrix, scratch, &s);
     for (s.column = 0; s.column < matrix->width && code == ACCEL_OK; s.column += BLOCK) {
         s.columns = matrix->width - s.column < BLOCK ? matrix->width - s.column : BLOCK;
         load_block(&s);

@@ -17,10 +17,12 @@
 /* One matrix. */
 struct gptq_matrix {
     uint32_t type;
-    uint32_t zero;
+    uint32_t sweeps; /* of gptq_refine */
     size_t width;
     const float *u;      /* [width, width] of dense_inverse_factor */
     const float *weight; /* [width] how much errors of a column count when scales are fitted */
+    const float *h;      /* [width, width] of which u is the factor, for gptq_refine */
+    float damping;       /* that was added to its diagonal */
 };
 
 /* Bytes of scratch memory for `rows` rows of `width` values, and as floats aligned. */
@@ -36,5 +38,13 @@ void gptq_weights(const float *u, size_t width, float *weight);
  */
 int32_t gptq_solve(const struct gptq_matrix *matrix, float *values, size_t rows, unsigned char *out, size_t row_bytes,
                    void *scratch);
+
+/*
+ * Second thoughts, with all columns in view: in `sweeps` passes each value gets the level that is best while the others
+ * stay; scales stay too. What is lost never grows. weights [rows, width] are those that were encoded into `out`; work
+ * [2, rows, width] is overwritten. Twice the operations of gptq_solve for a pass, and as many for the beginning.
+ */
+int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, float *work, size_t rows,
+                    unsigned char *out, size_t row_bytes, void *scratch);
 
 #endif

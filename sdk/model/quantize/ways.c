@@ -26,6 +26,7 @@ struct quantize_ways {
     struct quantize_room factor; /* floats [width, width] */
     struct quantize_room cost;   /* floats [width] */
     const float *moments;
+    float damping;
 };
 
 /* True where every value of the type is a digit under a scale. */
@@ -86,7 +87,7 @@ int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struc
     const struct accel_quantize_job *job = ways->job;
     const char *path = accel_model_file_path(job->file);
     const uint64_t width = quantize_width(job, tensor);
-    double share = DAMPING;
+    double share = DAMPING, mean = 0;
     uint32_t input;
     int32_t code = quantize_statistics_moments(job->statistics, job->rows[tensor].name, &ways->moments, &input, error);
     if (code == ACCEL_OK && width > SIZE_MAX / sizeof(float) / width)
@@ -98,9 +99,13 @@ int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struc
         code = quantize_room_make(&ways->cost, width * sizeof(float), path, error);
     if (code == ACCEL_OK)
         code = dense_inverse_factor(ways->moments, (size_t)width, &ways->team, &share, ways->factor.data, error);
-    if (code == ACCEL_OK)
-        gptq_weights(ways->factor.data, (size_t)width, ways->cost.data);
-    return code;
+    if (code != ACCEL_OK)
+        return code;
+    for (uint64_t i = 0; i < width; i++)
+        mean += (double)ways->moments[i * width + i] / (double)width;
+    ways->damping = (float)(share * mean);
+    gptq_weights(ways->factor.data, (size_t)width, ways->cost.data);
+    return ACCEL_OK;
 }
 
 void quantize_way_of(const struct quantize_ways *ways, uint64_t tensor, struct quantize_way *out_way)
@@ -111,6 +116,7 @@ void quantize_way_of(const struct quantize_ways *ways, uint64_t tensor, struct q
     *out_way = (struct quantize_way){.method = job->method};
     if (ways->inputs[tensor] != QUANTIZE_NO_INPUT) {
         out_way->sampled = (uint32_t)(rows / SAMPLED < UINT32_MAX ? (rows + SAMPLED - 1) / SAMPLED : UINT32_MAX);
+        out_way->damping = ways->damping;
         out_way->weight = ways->cost.data;
         out_way->moments = ways->moments;
         out_way->u = ways->factor.data;

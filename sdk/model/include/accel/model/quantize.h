@@ -56,7 +56,9 @@ typedef int32_t(ACCEL_CALL *accel_quantize_progress)(void *data, uint64_t done_b
 #define ACCEL_QUANTIZE_METHOD_NEAREST 1u    /**< the scale that the extreme value of a block gives */
 #define ACCEL_QUANTIZE_METHOD_SEARCH 2u     /**< the scale under which a block loses least */
 #define ACCEL_QUANTIZE_METHOD_IMPORTANCE 3u /**< the same, errors weighted with the mean square of what they meet */
-#define ACCEL_QUANTIZE_METHOD_GPTQ 4u       /**< column by column, later ones making up for what earlier ones lost */
+#define ACCEL_QUANTIZE_METHOD_GPTQ                                                                                     \
+    4u /**< column by column, later ones making up for what earlier ones lost;                                         \
+            then each value again with all others in view */
 
 /** accel_quantize_options.group: one group is the whole row. */
 #define ACCEL_QUANTIZE_GROUP_ROW 1u
