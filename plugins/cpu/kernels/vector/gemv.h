@@ -26,6 +26,7 @@ typedef int gemv_fn(uint32_t type, const struct cpu_matmul *call, size_t begin, 
 gemv_fn CPU_NAME(gemv8);
 gemv_fn CPU_NAME(gemv8_k);
 gemv_fn CPU_NAME(gemv8_planar);
+gemv_fn CPU_NAME(gemv8_blocks);
 
 /* Products of 32 unsigned digits with 32 of x, added up to 8 integers. */
 CPU_INLINE __m256i dot32u(__m256i digits, __m256i x)

@@ -4,7 +4,9 @@
  * Layout: weights as they lie. Tile: 128 weights of one row of W with up to 4 rows of x. x is laid out anew once for a
  * call, so that digits meet it in the order in which shifts and masks bring them out; the products of 128 weights end
  * in 8 integers, each of one block of 32. Zero points are taken back through the sums of x in a group.
- * Bound: bytes of W.
+ * Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server
+ * from the second cache, k = 2048, groups of 128, GB/s: 8 bits 23, 4 bits 17.5, and bound by operations 3 bits 9.5, 2
+ * bits 11 (4.3 and 2.5 cycles for 32 weights; a row costs some 30 cycles besides).
  */
 #include "finish.h"
 #include "gemv.h"
