@@ -150,6 +150,24 @@ has "a?[2Jb.gguf"
 try 3 "$accelctl" quantize "$work/$(printf 'a\302\233b')" "$name"
 one_error "a?b:"
 
+# Types that no container numbers run from both, with the same values: rows of a GGUF file stand in another order.
+rm -rf "$work/packed"
+for type in q3_g32 q4_row nf4_g64 c4_row; do
+    try 0 "$accelctl" quantize --type $type --keep 'token*' "$f32" "$out"
+    try 0 "$accelctl" quantize --type $type "$models/hf" "$work/packed"
+    try 0 "$accelctl" plan --json "$out"
+    case $(value model.types) in *$type*) ;; *) fail "types of a file of $type: $(value model.types)" ;; esac
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" run "$out" --greedy --json -n 20 $exact --prompt "Once"
+    ids=$(value ids)
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" run "$work/packed" --greedy --json -n 20 $exact --prompt "Once"
+    is "$(value ids)" "$ids" "ids of $type in a folder and in a GGUF file"
+    try 0 "$accelctl" eval --json --against "$f32" "$out"
+    is "$(value models.0.compared)" 47 "tensors that are compared, one of $type"
+    rm -rf "$work/packed" "$out"
+done
+
 # A full disk, as far as a limit on files is one: an error with a name, and no file of that name.
 try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/large.gguf'"
 [ ! -e "$work/large.gguf" ] || fail "a file that could not be written has its name"
