@@ -47,9 +47,9 @@ struct quantize_layout {
 /* One GGUF file; interleaved types and scalars. */
 extern const struct quantize_layout quantize_layout_gguf;
 
-/* Folders in the layout of GPTQ, version 1 (sdk/model/format/packed.h says what it is). Linear layers become planar
- * digits; all else is copied. A group with zero point 0, which version 1 cannot say without wrapping, is stored
- * mirrored (digits and zero point from the other end, scale with the other sign): the values are the same bits. */
+/* Folders in the layout of GPTQ (sdk/model/format/packed.h says what it is). Linear layers become planar digits; all
+ * else is copied. Version 1 where there are no zero points, which every reader has; version 2 where there are: readers
+ * disagree about zero points of version 1, and some refuse them. */
 extern const struct quantize_layout quantize_layout_gptq;
 
 /* Layout "accel 1" (sdk/quant/LAYOUT.md), of a GGUF file and of a folder; and a folder without packed tensors. */

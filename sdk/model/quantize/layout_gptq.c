@@ -64,7 +64,7 @@ static int32_t header(struct accel_quantize_job *job, struct accel_error *error)
     json_t *packing =
         json_pack("{s:s, s:I, s:I, s:b, s:b, s:b, s:s}", "quant_method", "gptq", "bits", (json_int_t)format->digit_bits,
                   "group_size", format->group == 0 ? (json_int_t)-1 : (json_int_t)format->group, "desc_act", 0, "sym",
-                  format->planes == 2, "lm_head", 0, "checkpoint_format", "gptq");
+                  format->planes == 2, "lm_head", 0, "checkpoint_format", format->planes == 2 ? "gptq" : "gptq_v2");
     int32_t code = quantize_folder_config(job, packing, error);
     return code == ACCEL_OK ? quantize_folder_header(job, NULL, error) : code;
 }
@@ -103,22 +103,16 @@ static uint32_t digit_at(const unsigned char *row, uint32_t bits, uint64_t index
 static void put_row(const struct accel_format *format, const unsigned char *row, uint64_t width, uint64_t rows,
                     uint64_t r, const struct strip *strip)
 {
-    const uint32_t bits = format->digit_bits, most = (1u << bits) - 1;
+    const uint32_t bits = format->digit_bits, less = format->planes == 2;
     const uint64_t group = group_of(format, width), groups = width / group;
     const unsigned char *scales = row + width / 8 * bits, *zeros = scales + 2 * groups;
     for (uint64_t g = 0; g < groups; g++) {
         uint32_t zero = format->planes == 3 ? zeros[g] : 1u << (bits - 1);
         uint16_t scale = (uint16_t)(scales[2 * g] | scales[2 * g + 1] << 8);
-        const bool mirrored = zero == 0;
-        if (mirrored) {
-            zero = most;
-            scale ^= 0x8000u;
-        }
         strip->scales[g * rows + r] = scale;
-        put(strip->zeros + g * (rows / 32 * bits), 1, bits, r, zero - 1);
+        put(strip->zeros + g * (rows / 32 * bits), 1, bits, r, zero - less);
         for (uint64_t i = g * group; i < (g + 1) * group; i++) {
-            uint32_t digit = digit_at(row, bits, i);
-            put(strip->digits + r, rows, bits, i, mirrored ? most - digit : digit);
+            put(strip->digits + r, rows, bits, i, digit_at(row, bits, i));
         }
     }
 }

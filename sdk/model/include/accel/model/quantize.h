@@ -3,12 +3,11 @@
  * @file
  * Writes a model again with other types of weights: GGUF in, GGUF out; or a folder of safetensors in, a folder out.
  * Where all packed matrices of a folder are linear layers of one planar integer type, they lie in the layout of GPTQ
- * (version 1), which other tools read; types that the container has no number for lie in planes else
- * (sdk/quant/LAYOUT.md). A type whose groups or blocks do not divide the rows of a matrix is narrowed for that one, and
- * its row says so. Matrices are decoded,
- * and encoded under the scales that lose least, row by row by several threads, so that memory stays at a few rows for
- * each of them however large the model is. The file gets its name when it is complete; a run that was killed is taken
- * up where it was.
+ * (version 2 where it has zero points, else 1), which other tools read; types that the container has no number for lie
+ * in planes else (sdk/quant/LAYOUT.md). A type whose groups or blocks do not divide the rows of a matrix is narrowed
+ * for that one, and its row says so. Matrices are decoded, and encoded under the scales that lose least, row by row by
+ * several threads, so that memory stays at a few rows for each of them however large the model is. The file gets its
+ * name when it is complete; a run that was killed is taken up where it was.
  *
  * Error compensation (GPTQ) takes more memory: for the widest row of w values, what
  * accel_quantize_options.moments_bytes allows (but 4 * w * w bytes at least), 4 * w * w for one factor, 1024 * w and 3
