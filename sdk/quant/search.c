@@ -136,6 +136,13 @@ static const struct forms plain_forms = {plain_symmetric, plain_affine, plain_le
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Clang 14 cannot ask for F16C; processors with AVX2 and FMA have it. */
+#if defined(__clang__)
+#define HALVES "fma"
+#else
+#define HALVES "f16c"
+#endif
+
 #define AVX2 __attribute__((target("avx2,f16c")))
 #define INLINE static inline __attribute__((always_inline))
 
@@ -271,7 +278,7 @@ AVX2 static void avx2_widen(const uint8_t *bytes, size_t count, float *out)
 
 static const struct forms *forms(void)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports(HALVES))
         return &plain_forms;
     return __builtin_cpu_supports("avx512f") ? &avx512_forms : &avx2_forms;
 }

@@ -129,7 +129,7 @@ static void levels_agree(void **state)
 {
     (void)state;
 #ifdef HAVE_LEVELS
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports(HALVES))
         skip();
     compare(&avx2_forms);
     if (__builtin_cpu_supports("avx512f"))
