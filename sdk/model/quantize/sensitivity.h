@@ -17,6 +17,10 @@
  *    with that matrix in about 3 bits, divided by its e^2 there. That costs as many runs over these tokens as there are
  *    matrices, and a progress function sees it.
  *  - without, it is that of the role in a table, made of both models, and larger in the first two layers and the last.
+ *
+ * What came of it, at the bytes of one type for all, on texts that were not calibrated with (divergence in nats, one
+ * type and mix): 30 layers, q3_g64 with importance 1.16 and 0.94; 5 layers, with search and with error compensation
+ * q3_g64 0.55 and 0.53, 0.45 and 0.40; q3_g32a 0.47 and 0.19, 0.31 and 0.14; q4_g64 0.123 and 0.099, 0.099 and 0.070.
  */
 #ifndef ACCEL_SDK_MODEL_QUANTIZE_SENSITIVITY_H
 #define ACCEL_SDK_MODEL_QUANTIZE_SENSITIVITY_H
