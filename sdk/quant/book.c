@@ -22,6 +22,7 @@
 
 /* Sums over the bins before each. */
 struct prefix {
+    size_t bins;
     double w[BINS + 1];
     double wx[BINS + 1];
 };
@@ -67,12 +68,12 @@ static void best_runs(const struct prefix *prefix, float out_level[LEVELS])
 {
     double gain[2][BINS + 1];
     uint16_t cut[LEVELS][BINS + 1];
-    size_t end = BINS;
-    for (size_t i = 0; i <= BINS; i++)
+    size_t end = prefix->bins;
+    for (size_t i = 0; i <= prefix->bins; i++)
         gain[0][i] = gain_of(prefix, 0, i);
     for (size_t l = 1; l < LEVELS; l++) {
         const struct layer layer = {prefix, gain[(l - 1) % 2], gain[l % 2], cut[l]};
-        solve_layer(&layer, 0, BINS, 0, BINS);
+        solve_layer(&layer, 0, prefix->bins, 0, prefix->bins);
     }
     for (size_t l = LEVELS; l-- > 0;) {
         const size_t begin = l > 0 ? cut[l][end] : 0;
@@ -94,15 +95,19 @@ static void find_runs(const float *values, const float *weight, size_t count, si
 {
     struct prefix prefix;
     memset(&prefix, 0, sizeof(prefix));
+    /* Four values to a bin or more, so that short rows are not all search. */
+    for (prefix.bins = 64; prefix.bins < BINS && prefix.bins * 8 <= count;)
+        prefix.bins *= 2;
+    const float half = (float)(prefix.bins / 2);
     for (size_t at = 0; at < count; at++) {
         const float d = quant_read_half(scale + at / group * 2), inverse = quant_reciprocal(d);
         double w;
         const float x = scaled(values, weight, at, d, inverse, &w);
-        const size_t bin = (size_t)quant_clamp((x + 1) * (BINS / 2), 0, BINS - 1);
+        const size_t bin = (size_t)quant_clamp((x + 1) * half, 0, 2 * half - 1);
         prefix.w[bin + 1] += w;
         prefix.wx[bin + 1] += w * (double)x;
     }
-    for (size_t i = 0; i < BINS; i++) {
+    for (size_t i = 0; i < prefix.bins; i++) {
         prefix.w[i + 1] += prefix.w[i];
         prefix.wx[i + 1] += prefix.wx[i];
     }
