@@ -335,7 +335,7 @@ static void test_refused(void **state)
         {"{\"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 64, \"version\": "
          "\"gemv\"}}",
          "gemv", ACCEL_E_UNSUPPORTED},
-        {"{\"quantization_config\": {\"bits\": 4, \"group_size\": 64}}", "activation order", ACCEL_E_UNSUPPORTED},
+        
         {"{\"quantization_config\": {\"bits\": 4, \"group_size\": 32}}", "qzeros", ACCEL_E_CORRUPT},
         {"{\"quantization_config\": {\"bits\": 8, \"group_size\": 64}}", "qzeros", ACCEL_E_CORRUPT},
         {"{\"quantization_config\": {\"bits\": 3, \"group_size\": 64}}", "qweight", ACCEL_E_CORRUPT},

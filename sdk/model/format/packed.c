@@ -1,27 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts planar bytes together from packed tensors, which lie the other way round: a band of rows is a band of columns
- * of theirs. */
+/* Puts planar bytes, or decoded values, together from packed tensors. Those of GPTQ and AWQ lie the other way round: a
+ * band of rows is a band of columns of theirs. */
 #include "config.h"
 
 #include "sdk/model/format/packed.h"
 
+#include <accel/quant/half.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/model/format/container.h"
+#include "sdk/model/format/part.h"
 #include "sdk/model/format/pool.h"
 
-/* Rows of a band: whole words of any width, and runs long enough to be read one by one from a file. */
+/* Rows of a band: whole words of any width (a multiple of 32), and runs long enough to be read one by one. */
 #define BAND 256u
 
 /* Where column c of eight stands in a word of AWQ. */
 static const unsigned char awq_place[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
-/* A band of columns of a packed tensor: `lines` lines of `stride` bytes. */
+/* A band of rows, or of columns of a tensor that lies the other way round: lines of `stride` bytes. */
 struct band {
     unsigned char *bytes;
-    uint64_t lines;
     uint64_t stride;
 };
+
+/* What is at hand while a plane is read: bands of digits, scales and zero points, and a row. */
+struct work {
+    struct band band[3];
+    unsigned char *row;
+    float *scale;  /* of a row, by group; decoding only */
+    int32_t *zero; /* the same */
+};
+
+/* True for layouts in which a row lies in one piece. */
+static bool by_rows(const struct model_packed *packed)
+{
+    return packed->layout == MODEL_PACKED_WORDS || packed->layout == MODEL_PACKED_BYTES;
+}
+
+static uint64_t scale_bytes(const struct model_packed *packed)
+{
+    return packed->scales.type == ACCEL_F32 ? 4 : 2;
+}
 
 static inline uint32_t stream_digit(const uint32_t *words, uint64_t stride, uint32_t bits, uint64_t index)
 {
@@ -33,11 +54,36 @@ static inline uint32_t stream_digit(const uint32_t *words, uint64_t stride, uint
     return digit & ((1u << bits) - 1);
 }
 
-uint32_t model_packed_zero(const struct model_packed *packed, const uint32_t *line, uint64_t row)
+uint64_t model_packed_zero_stride(const struct model_packed *packed)
 {
-    uint32_t zero = packed->layout == MODEL_PACKED_AWQ ? line[row / 8] >> 4 * awq_place[row % 8] & 15u
-                                                       : stream_digit(line, 1, packed->bits, row);
+    return packed->layout == MODEL_PACKED_BYTES ? packed->groups : 4 * packed->zeros.dims[1];
+}
+
+uint32_t model_packed_zero(const struct model_packed *packed, const unsigned char *bytes, uint64_t stride,
+                           uint64_t group, uint64_t row)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)bytes;
+    uint32_t zero;
+    if (packed->layout == MODEL_PACKED_BYTES)
+        return packed->one_scale ? bytes[0] ^ 0x80u : bytes[row * stride + group] ^ 0x80u;
+    if (packed->layout == MODEL_PACKED_WORDS)
+        return stream_digit(words + group, stride / 4, packed->bits, row);
+    words += group * (stride / 4);
+    zero = packed->layout == MODEL_PACKED_AWQ ? words[row / 8] >> 4 * awq_place[row % 8] & 15u
+                                              : stream_digit(words, 1, packed->bits, row);
     return (zero + packed->zero_add) & ((1u << packed->bits) - 1);
+}
+
+float model_packed_scale(uint32_t type, const unsigned char *bytes)
+{
+    uint16_t half;
+    float value;
+    if (type == ACCEL_F32) {
+        memcpy(&value, bytes, sizeof(value));
+        return value;
+    }
+    memcpy(&half, bytes, sizeof(half));
+    return type == ACCEL_BF16 ? accel_bf16_to_f32(half) : accel_f16_to_f32(half);
 }
 
 /* ---- one run of 32 digits ---- */
@@ -72,7 +118,7 @@ static inline void row_of_streams(const uint32_t bits, const uint32_t *column, u
     }
 }
 
-/* Digits of row `row` of the band, as plane 0 has them. */
+/* Digits of row `row` of the band, as plane 0 has them; of layouts by columns. */
 static void put_digits(const struct model_packed *packed, const struct band *band, uint64_t row, uint8_t *out)
 {
     const uint32_t *words = (const uint32_t *)(const void *)band->bytes;
@@ -96,18 +142,78 @@ static void put_digits(const struct model_packed *packed, const struct band *ban
     }
 }
 
+/* A digit of any layout, without its offset. */
+static uint32_t digit_at(const struct model_packed *packed, const struct band *band, uint64_t row, uint64_t index)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)band->bytes;
+    switch (packed->layout) {
+    case MODEL_PACKED_GPTQ:
+        return stream_digit(words + row, BAND, packed->bits, index);
+    case MODEL_PACKED_AWQ:
+        return words[index * (BAND / 8) + row / 8] >> 4u * awq_place[row % 8] & 15u;
+    case MODEL_PACKED_WORDS:
+        return stream_digit(words + row * (band->stride / 4), 1, packed->bits, index);
+    default:
+        return band->bytes[row * band->stride + index] ^ 0x80u;
+    }
+}
+
+static void put_digits_by_rows(const struct model_packed *packed, const struct band *band, uint64_t row, uint8_t *out)
+{
+    for (uint64_t at = 0; at < packed->width; at += 32, out += 4 * packed->bits) {
+        uint8_t digits[32];
+        for (uint32_t i = 0; i < 32; i++)
+            digits[i] = (uint8_t)digit_at(packed, band, row, at + i);
+        put_run(packed->bits, digits, out);
+    }
+}
+
+static const unsigned char *scale_at(const struct model_packed *packed, const struct band *band, uint64_t row,
+                                     uint64_t group)
+{
+    const uint64_t bytes = scale_bytes(packed);
+    if (packed->one_scale)
+        return band->bytes;
+    return band->bytes + (by_rows(packed) ? row * band->stride + group * bytes : group * band->stride + row * bytes);
+}
+
 /* Scales, or zero points, of row `row` of the band. */
 static void put_groups(const struct model_packed *packed, const struct band *band, uint32_t plane, uint64_t row,
                        uint8_t *out)
 {
     for (uint64_t at = 0; at < packed->width; at += packed->group) {
-        const unsigned char *line = band->bytes + at / packed->file_group * band->stride;
+        const uint64_t group = at / packed->file_group;
         if (plane == 1) {
-            memcpy(out, line + 2 * row, 2);
+            const unsigned char *scale = scale_at(packed, band, row, group);
+            uint16_t half;
+            memcpy(&half, scale, sizeof(half));
+            if (packed->scales.type != ACCEL_F16)
+                half = accel_f16_from_f32(model_packed_scale(packed->scales.type, scale));
+            memcpy(out, &half, sizeof(half));
             out += 2;
         } else {
-            *out++ = (uint8_t)model_packed_zero(packed, (const uint32_t *)(const void *)line, row);
+            *out++ = (uint8_t)model_packed_zero(packed, band->bytes, band->stride, group, row);
         }
+    }
+}
+
+/* Row `row` of the bands as values. */
+static void put_values(const struct model_packed *packed, const struct work *work, uint64_t row, uint8_t *out)
+{
+    for (uint64_t g = 0; g < packed->groups; g++) {
+        work->scale[g] = model_packed_scale(packed->scales.type, scale_at(packed, &work->band[1], row, g));
+        work->zero[g] = packed->zeros.name == NULL
+                            ? 1 << (packed->bits - 1)
+                            : (int32_t)model_packed_zero(packed, work->band[2].bytes, work->band[2].stride, g, row);
+    }
+    for (uint64_t i = 0; i < packed->width; i++) {
+        const uint64_t g = packed->order ? packed->order[i] : i / packed->file_group;
+        const float value = work->scale[g] * (float)((int32_t)digit_at(packed, &work->band[0], row, i) - work->zero[g]);
+        const uint16_t half = accel_f16_from_f32(value);
+        if (packed->type == ACCEL_F32)
+            memcpy(out + 4 * i, &value, sizeof(value));
+        else
+            memcpy(out + 2 * i, &half, sizeof(half));
     }
 }
 
@@ -118,34 +224,103 @@ static const struct accel_model_tensor *tensor_of(const struct model_packed *pac
     return plane == 0 ? &packed->digits : plane == 1 ? &packed->scales : &packed->zeros;
 }
 
-/* Bytes that `rows` columns take in a line. */
+/* Bytes that `rows` columns take in a line of a layout by columns. */
 static uint64_t line_bytes(const struct model_packed *packed, uint32_t plane, uint64_t rows)
 {
     if (plane == 1)
-        return 2 * rows;
+        return scale_bytes(packed) * rows;
     return plane == 0 && packed->layout == MODEL_PACKED_GPTQ ? 4 * rows : rows * packed->bits / 8;
+}
+
+/* Lines before row `row` of a layout by rows: of a stream down the columns there are fewer than rows. */
+static uint64_t lines_before(const struct model_packed *packed, uint32_t plane, uint64_t row)
+{
+    return plane == 2 && packed->layout == MODEL_PACKED_WORDS ? (row * packed->bits + 31) / 32 : row;
 }
 
 static int32_t make_band(const struct accel_model_file *file, const struct model_packed *packed, uint32_t plane,
                          struct band *band, struct accel_error *error)
 {
-    band->lines = tensor_of(packed, plane)->dims[0];
-    band->stride = line_bytes(packed, plane, BAND);
-    band->bytes = calloc((size_t)band->lines + 1, (size_t)band->stride);
-    return band->bytes == NULL ? model_no_memory(error, accel_model_file_path(file), band->lines * band->stride)
-                               : ACCEL_OK;
+    const struct accel_model_tensor *tensor = tensor_of(packed, plane);
+    uint64_t lines = tensor->dims[0];
+    if (!by_rows(packed))
+        band->stride = line_bytes(packed, plane, BAND);
+    else if (packed->one_scale && plane > 0)
+        band->stride = tensor->bytes;
+    else
+        band->stride = tensor->bytes / lines_before(packed, plane, packed->rows);
+    if (by_rows(packed))
+        lines = BAND < packed->rows ? BAND : packed->rows;
+    band->bytes = calloc((size_t)lines + 1, (size_t)band->stride);
+    return band->bytes == NULL ? model_no_memory(error, accel_model_file_path(file), lines * band->stride) : ACCEL_OK;
+}
+
+/* Bytes of a tensor as it lies in the file: int-quantized digits have the name of the matrix that is shown. */
+static int32_t read_raw(const struct accel_model_file *file, const struct accel_model_tensor *tensor, uint64_t offset,
+                        uint64_t bytes, void *out, struct accel_error *error)
+{
+    return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
 }
 
 static int32_t load_band(const struct accel_model_file *file, const struct model_packed *packed, uint32_t plane,
                          uint64_t first, uint64_t rows, const struct band *band, struct accel_error *error)
 {
     const struct accel_model_tensor *tensor = tensor_of(packed, plane);
-    const uint64_t line = line_bytes(packed, plane, packed->rows), begin = line_bytes(packed, plane, first);
     int32_t code = ACCEL_OK;
-    for (uint64_t l = 0; l < band->lines && code == ACCEL_OK; l++)
-        code = accel_model_file_read(file, tensor, l * line + begin, line_bytes(packed, plane, rows),
-                                     band->bytes + l * band->stride, error);
+    if (by_rows(packed) && packed->one_scale && plane > 0)
+        return read_raw(file, tensor, 0, tensor->bytes, band->bytes, error);
+    if (by_rows(packed)) {
+        const uint64_t begin = lines_before(packed, plane, first), end = lines_before(packed, plane, first + rows);
+        return read_raw(file, tensor, begin * band->stride, (end - begin) * band->stride, band->bytes, error);
+    }
+    const uint64_t line = line_bytes(packed, plane, packed->rows), begin = line_bytes(packed, plane, first);
+    for (uint64_t l = 0; l < tensor->dims[0] && code == ACCEL_OK; l++)
+        code = read_raw(file, tensor, l * line + begin, line_bytes(packed, plane, rows), band->bytes + l * band->stride,
+                        error);
     return code;
+}
+
+/* True where a plane is made of this tensor. */
+static bool needs(const struct model_packed *packed, uint32_t plane, uint32_t tensor)
+{
+    return packed->dense ? tensor < 2 || packed->zeros.name != NULL : tensor == plane;
+}
+
+static int32_t begin_work(const struct accel_model_file *file, const struct model_packed *packed, uint32_t plane,
+                          uint64_t row_bytes, struct work *work, struct accel_error *error)
+{
+    const uint64_t groups = packed->dense ? packed->groups : 1;
+    int32_t code = ACCEL_OK;
+    work->row = malloc((size_t)row_bytes);
+    work->scale = calloc((size_t)groups, sizeof(*work->scale));
+    work->zero = calloc((size_t)groups, sizeof(*work->zero));
+    if (work->row == NULL || work->scale == NULL || work->zero == NULL)
+        code = model_no_memory(error, accel_model_file_path(file), row_bytes + groups * 8);
+    for (uint32_t t = 0; t < 3 && code == ACCEL_OK; t++)
+        if (needs(packed, plane, t))
+            code = make_band(file, packed, t, &work->band[t], error);
+    return code;
+}
+
+static void end_work(struct work *work)
+{
+    for (uint32_t t = 0; t < 3; t++)
+        free(work->band[t].bytes);
+    free(work->row);
+    free(work->scale);
+    free(work->zero);
+}
+
+static void make_row(const struct model_packed *packed, const struct work *work, uint32_t plane, uint64_t row)
+{
+    if (packed->dense)
+        put_values(packed, work, row, work->row);
+    else if (plane > 0)
+        put_groups(packed, &work->band[plane], plane, row, work->row);
+    else if (by_rows(packed))
+        put_digits_by_rows(packed, &work->band[0], row, work->row);
+    else
+        put_digits(packed, &work->band[0], row, work->row);
 }
 
 /* Bytes offset .. offset + bytes of one plane. */
@@ -153,28 +328,24 @@ static int32_t read_plane(const struct accel_model_file *file, const struct mode
                           uint64_t offset, uint64_t bytes, unsigned char *out, struct accel_error *error)
 {
     const uint64_t row_bytes = packed->plane_bytes[plane] / packed->rows, end = offset + bytes;
-    unsigned char *row = malloc((size_t)row_bytes);
-    struct band band = {0};
-    int32_t code = row == NULL ? model_no_memory(error, accel_model_file_path(file), row_bytes)
-                               : make_band(file, packed, plane, &band, error);
+    struct work work = {0};
+    int32_t code = begin_work(file, packed, plane, row_bytes, &work, error);
     uint64_t first = offset / row_bytes / BAND * BAND;
     for (; code == ACCEL_OK && first * row_bytes < end; first += BAND) {
         uint64_t rows = packed->rows - first < BAND ? packed->rows - first : BAND;
-        code = load_band(file, packed, plane, first, rows, &band, error);
+        for (uint32_t t = 0; t < 3 && code == ACCEL_OK; t++)
+            if (needs(packed, plane, t))
+                code = load_band(file, packed, t, first, rows, &work.band[t], error);
         for (uint64_t r = 0; r < rows && code == ACCEL_OK; r++) {
             const uint64_t begins = (first + r) * row_bytes, ends = begins + row_bytes;
             const uint64_t low = begins > offset ? begins : offset, high = ends < end ? ends : end;
             if (low >= high)
                 continue;
-            if (plane == 0)
-                put_digits(packed, &band, r, row);
-            else
-                put_groups(packed, &band, plane, r, row);
-            memcpy(out + (low - offset), row + (low - begins), (size_t)(high - low));
+            make_row(packed, &work, plane, r);
+            memcpy(out + (low - offset), work.row + (low - begins), (size_t)(high - low));
         }
     }
-    free(band.bytes);
-    free(row);
+    end_work(&work);
     return code;
 }
 
