@@ -322,7 +322,7 @@ static void test_refused(void **state)
     } cases[] = {
         {"{}", "neither quantization_config", ACCEL_E_UNSUPPORTED},
         {"{\"quantization_config\": {\"quant_method\": \"bitsandbytes\"}}", "bitsandbytes", ACCEL_E_UNSUPPORTED},
-        {"{\"quantization_config\": {\"quant_method\": \"compressed-tensors\"}}", "compressed-tensors",
+        {"{\"quantization_config\": {\"quant_method\": \"compressed-tensors\"}}", "another method",
          ACCEL_E_UNSUPPORTED},
         {"{\"quantization_config\": {\"bits\": 5, \"group_size\": 64}}", "bits", ACCEL_E_UNSUPPORTED},
         {"{\"quantization_config\": {\"bits\": 42, \"group_size\": 64}}", "bits", ACCEL_E_UNSUPPORTED},
@@ -335,7 +335,7 @@ static void test_refused(void **state)
         {"{\"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 64, \"version\": "
          "\"gemv\"}}",
          "gemv", ACCEL_E_UNSUPPORTED},
-        
+
         {"{\"quantization_config\": {\"bits\": 4, \"group_size\": 32}}", "qzeros", ACCEL_E_CORRUPT},
         {"{\"quantization_config\": {\"bits\": 8, \"group_size\": 64}}", "qzeros", ACCEL_E_CORRUPT},
         {"{\"quantization_config\": {\"bits\": 3, \"group_size\": 64}}", "qweight", ACCEL_E_CORRUPT},

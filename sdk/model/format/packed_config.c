@@ -90,6 +90,8 @@ static int32_t read_dynamic(const json_t *object, struct model_packing *packing,
         const json_t *bits = json_object_get(changes, "bits"), *group = json_object_get(changes, "group_size");
         if (strncmp(pattern, "-:", 2) == 0)
             continue;
+        if (!json_is_object(changes))
+            return refuse(packing, "dynamic", "no table of patterns", error);
         json_object_foreach((json_t *)(uintptr_t)changes, key, value)
         {
             bool found = false;

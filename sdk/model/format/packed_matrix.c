@@ -526,6 +526,9 @@ int32_t model_packed_present(struct accel_model_file *file, struct accel_error *
                            "quantize_config.json");
     if (code == ACCEL_OK && object != NULL && has_digits(file, packing.layout))
         code = replace(file, &packing, error);
+    else if (code == ACCEL_OK && object != NULL && has_digits(file, 0))
+        code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
+                           "has packed digits of another method than its quantization_config says");
     json_decref(object);
     return code;
 }
