@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     b.again = malloc(count * sizeof(float)), b.row = malloc(count * sizeof(float));
     b.h = calloc(n * n, sizeof(float)), b.u = malloc(n * n * sizeof(float));
     b.power = malloc(n * sizeof(float)), b.cost = malloc(n * sizeof(float));
-    b.work = malloc(2 * count * sizeof(float));
+    b.work = malloc(count * sizeof(float));
     b.out = malloc(count * 4), b.scratch = malloc(gptq_scratch_bytes(b.rows, n));
     make_inputs(&b, &state);
     for (size_t i = 0; i < count; i++)

@@ -59,7 +59,7 @@ static int set_up(void **state)
     f->cost = memory(WIDTH * sizeof(float));
     f->weights = memory(ROWS * WIDTH * sizeof(float));
     f->values = memory(ROWS * WIDTH * sizeof(float));
-    f->product = memory(2 * ROWS * WIDTH * sizeof(float));
+    f->product = memory(ROWS * WIDTH * sizeof(float));
     f->out = memory(ROWS * BYTES);
     f->scratch = memory(gptq_scratch_bytes(ROWS, WIDTH));
     for (size_t i = 1; i < count * WIDTH; i++)

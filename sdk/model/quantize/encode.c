@@ -208,7 +208,7 @@ static int32_t compensate(const struct accel_quantize_job *job, const struct qua
                                        .weight = way->weight,
                                        .h = way->moments,
                                        .damping = way->damping};
-    /* Twice, for gptq_refine and measure_outputs. */
+    /* Twice, for measure_outputs. */
     int32_t code = quantize_room_make(&chunk->work, 2 * chunk->rows * width * sizeof(float), path, error);
     if (code == ACCEL_OK)
         code = quantize_room_make(&chunk->scratch, gptq_scratch_bytes(chunk->rows, width), path, error);

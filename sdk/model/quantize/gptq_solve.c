@@ -22,7 +22,7 @@ struct solver {
     size_t columns;
     float *u;       /* [BLOCK, BLOCK] of the block, of the factor or of h; zeros where it has less */
     float *inverse; /* [BLOCK] of the diagonal */
-    float *errors;  /* [rows, BLOCK], or changes */
+    float *errors;  /* [rows, BLOCK], or gradients */
     float *product; /* DENSE_SCRATCH */
 };
 
@@ -178,14 +178,14 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
 
 /* ---- second thoughts ---- */
 
-/* Columns of the block in one row: each gets the level that is best while all others stay. `gradient` [BLOCK] is what
- * the differences `lost` of the row give for the inputs. */
-static int32_t refine_row(const struct solver *s, float *lost, const float *weights, float *gradient, float *changes,
+/* Columns of the block in one row: each gets the level that is best while all others stay. `gradient` [BLOCK] is the
+ * block of h times what is lost in the row. */
+static int32_t refine_row(const struct solver *s, float *lost, const float *weights, float *gradient,
                           void *const *planes)
 {
     const struct gptq_matrix *m = s->matrix;
     struct accel_format_run run = {.count = 0};
-    float inverse = 0;
+    float inverse = 0, change;
     int32_t digits[BLOCK], code = ACCEL_OK;
     size_t end = 0;
     for (size_t i = 0; i < s->columns; i++) {
@@ -199,42 +199,41 @@ static int32_t refine_row(const struct solver *s, float *lost, const float *weig
         }
         float value = weights[column] - lost[column];
         digits[i] = nearest(&run, inverse, value + (gradient[i] + m->damping * lost[column]) * s->inverse[i]);
-        changes[i] = level_of(&run, digits[i]) - value;
-        lost[column] -= changes[i];
-        if (changes[i] != 0)
-            compensate(gradient, s->u + i * BLOCK, i, changes[i]);
+        change = level_of(&run, digits[i]) - value;
+        lost[column] -= change;
+        if (change != 0)
+            compensate(gradient, s->u + i * BLOCK, i, change);
     }
     return accel_format_put(m->type, planes, m->width, s->column, s->columns, digits);
 }
 
-/* The block in all rows, and what its changes do to the gradients of all columns. */
-static int32_t refine_block(const struct solver *s, const float *weights, float *lost, float *gradients, size_t rows,
-                            unsigned char *out, size_t row_bytes)
+/* The block in all rows. Gradients are made anew for each block: they stay in the cache, and nobody has to keep them.
+ */
+static int32_t refine_block(const struct solver *s, const float *weights, float *lost, size_t rows, unsigned char *out,
+                            size_t row_bytes)
 {
     const size_t width = s->matrix->width;
     const struct dense_product product = {.rows = rows,
-                                          .columns = width,
-                                          .depth = s->columns,
-                                          .a = s->errors,
-                                          .a_row = BLOCK,
+                                          .columns = s->columns,
+                                          .depth = width,
+                                          .a = lost,
+                                          .a_row = width,
                                           .a_depth = 1,
-                                          .b = s->matrix->h + s->column * width,
+                                          .b = s->matrix->h + s->column,
                                           .b_depth = width,
                                           .b_column = 1,
-                                          .c = gradients,
-                                          .c_row = width,
-                                          .sign = -1};
+                                          .c = s->errors,
+                                          .c_row = BLOCK,
+                                          .sign = 1,
+                                          .overwrite = 1};
     int32_t code = ACCEL_OK;
+    dense_multiply(&product, s->product);
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-        float gradient[BLOCK] = {0};
-        memcpy(gradient, gradients + r * width + s->column, s->columns * sizeof(*gradient));
         code = planes_of(s, out + r * row_bytes, planes);
         if (code == ACCEL_OK)
-            code = refine_row(s, lost + r * width, weights + r * width, gradient, s->errors + r * BLOCK, planes);
+            code = refine_row(s, lost + r * width, weights + r * width, s->errors + r * BLOCK, planes);
     }
-    if (code == ACCEL_OK)
-        dense_multiply(&product, s->product);
     return code;
 }
 
@@ -250,11 +249,10 @@ static void load_moments(struct solver *s)
     }
 }
 
-int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, float *work, size_t rows,
+int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, float *lost, size_t rows,
                     unsigned char *out, size_t row_bytes, void *scratch)
 {
     struct solver s;
-    float *lost = work, *gradients = work + rows * matrix->width;
     int32_t code = begin(matrix, scratch, &s);
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
@@ -265,13 +263,11 @@ int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, floa
         for (size_t i = 0; i < matrix->width && code == ACCEL_OK; i++)
             row[i] = weights[r * matrix->width + i] - row[i];
     }
-    if (code == ACCEL_OK)
-        dense_quadratic(lost, rows, matrix->width, matrix->h, gradients, s.product);
     for (uint32_t sweep = 0; sweep < matrix->sweeps && code == ACCEL_OK; sweep++)
         for (s.column = 0; s.column < matrix->width && code == ACCEL_OK; s.column += BLOCK) {
             s.columns = matrix->width - s.column < BLOCK ? matrix->width - s.column : BLOCK;
             load_moments(&s);
-            code = refine_block(&s, weights, lost, gradients, rows, out, row_bytes);
+            code = refine_block(&s, weights, lost, rows, out, row_bytes);
         }
     return code;
 }
