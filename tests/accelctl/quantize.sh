@@ -165,6 +165,9 @@ for type in q3_g32 q4_row nf4_g64 c4_row; do
     is "$(value ids)" "$ids" "ids of $type in a folder and in a GGUF file"
     try 0 "$accelctl" eval --json --against "$f32" "$out"
     is "$(value models.0.compared)" 47 "tensors that are compared, one of $type"
+    try 0 "$accelctl" quantize --type q8_0 "$out" "$work/again.gguf"
+    try 0 "$accelctl" eval --json --against "$out" "$work/again.gguf"
+    is "$(value models.0.compared)" 47 "tensors of a file of $type in another type"
     rm -rf "$work/packed" "$out"
 done
 

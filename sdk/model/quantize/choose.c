@@ -266,17 +266,18 @@ static bool divides(uint32_t type, uint64_t width)
     return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
 }
 
-/* True when a row of `width` values can be read from `type`, in one piece. */
+/* True when a row of `width` values can be read from `type`. */
 static bool decodes(uint32_t type, uint64_t width)
 {
+    static const uint16_t zeros[32];
     struct accel_format format;
     float value;
     if (accel_format_describe(type, &format) != ACCEL_OK || width % format.block_values != 0)
         return false;
     if (format.kind == ACCEL_FORMAT_SCALAR)
         return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F64;
-    return format.planes == 1 &&
-           accel_format_decode(type, (const void *const[ACCEL_FORMAT_PLANES]){"", "", "", ""}, 0, &value) == ACCEL_OK;
+    return accel_format_decode(type, (const void *const[ACCEL_FORMAT_PLANES]){zeros, zeros, zeros, zeros}, 0, &value) ==
+           ACCEL_OK;
 }
 
 uint32_t quantize_narrow(uint32_t type, uint64_t width)

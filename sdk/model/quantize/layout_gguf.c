@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/model/format/planes.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/quantize/choose.h"
 #include "sdk/model/quantize/layout.h"
@@ -103,6 +104,12 @@ static const struct accel_model_value *own_value(const struct accel_model_value 
     return NULL;
 }
 
+/* What says how the file that is read lies is not true of the one that is written. */
+static bool is_of_layout(const char *key)
+{
+    return strcmp(key, MODEL_PLANES_LAYOUT) == 0 || strncmp(key, MODEL_PLANES_TYPE, strlen(MODEL_PLANES_TYPE)) == 0;
+}
+
 int32_t quantize_gguf_header(struct accel_quantize_job *job, const struct accel_model_value *own, uint64_t own_count,
                              struct accel_error *error)
 {
@@ -117,7 +124,7 @@ int32_t quantize_gguf_header(struct accel_quantize_job *job, const struct accel_
         code = model_no_memory(error, name, count * sizeof(*values));
     for (uint64_t i = 0; i < count && code == ACCEL_OK; i++) {
         const struct accel_model_value *value = accel_model_file_value(job->file, i);
-        if (own_value(own, own_count, value->key) == NULL)
+        if (own_value(own, own_count, value->key) == NULL && !is_of_layout(value->key))
             values[used++] = value;
     }
     for (uint64_t i = 0; i < own_count && code == ACCEL_OK; i++)
