@@ -190,15 +190,19 @@ static void bench_decode(struct problem *p, const struct accel_format *format, s
 /* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
 static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, size_t threads)
 {
-    enum { M = 128, K = 2048, N = 16384, SMALL_N = 2048 };
+    enum { M = 128, K = 2048, SMALL_N = 2048 };
     struct accel_format format;
     const int weight = cpu_weight_of(type);
-    struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.n = N, .k = K, .x_stride = K}};
+    struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.k = K, .x_stride = K}};
     if (!p.run)
         return;
     (void)accel_format_describe(type, &format);
-    random_weights(&format, &p.call.w, N, K);
-    float *x = must(malloc(M * K * sizeof(float))), *y = must(calloc((size_t)M * N, sizeof(float)));
+    /* More than any cache holds. */
+    const size_t n = (size_t)((96u << 20) / (K * format.bits_per_value / 8));
+    p.call.n = n;
+    random_weights(&format, &p.call.w, n, K);
+    float *x = must(malloc(M * K * sizeof(float)));
+    float *y = must(calloc(4 * n + (size_t)M * SMALL_N, sizeof(float)));
     for (size_t i = 0; i < M * K; i++)
         x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     p.call.x = x;

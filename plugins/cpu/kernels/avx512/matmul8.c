@@ -124,7 +124,6 @@ CPU_INLINE void two_blocks(const struct layout f, const struct four w, struct fe
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
         const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
-        prefetch_ahead(p, w.digits_stride);
         __m512i digits = join(load_digits(f, p), second ? load_digits(f, p + f.block_bytes) : _mm256_setzero_si256());
         CPU_UNROLL
         for (size_t r = 0; r < few; r++) {
@@ -146,9 +145,13 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
         x.offset[r] = _mm_setzero_ps();
         x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm512_setzero_ps();
     }
+    /* The next four rows of W lie behind these: for each part of these as much of them. */
+    const uint8_t *ahead = w.digits + 4 * w.digits_stride;
     size_t b = 0;
-    for (; b + 2 <= blocks; b += 2)
+    for (; b + 2 <= blocks; b += 2) {
+        ask_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
         two_blocks(f, w, &x, few, 1, b);
+    }
     if (b < blocks)
         two_blocks(f, w, &x, few, 0, b);
     CPU_UNROLL

@@ -51,16 +51,22 @@ CPU_INLINE float sum8(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
 }
 
+/* Asks for the lines of `bytes` (a constant) from p on. Past the end of a matrix it does nothing. */
+CPU_INLINE void ask_lines(const uint8_t *p, size_t bytes)
+{
+    CPU_UNROLL
+    for (size_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(p + at);
+}
+
 /*
- * Asks for the lines of `bytes` (a constant) that lie GEMV_AHEAD bytes further on: rows follow one another in memory,
- * so that this is the next row or the one after it. The processor's own prefetch stops at the end of a page.
+ * Asks for what lies GEMV_AHEAD bytes further on: rows follow one another in memory, so that this is the next row or
+ * the one after it. The processor's own prefetch stops at the end of a page.
  */
 #define GEMV_AHEAD 2048u
 CPU_INLINE void gemv_prefetch(const uint8_t *p, size_t bytes)
 {
-    CPU_UNROLL
-    for (size_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(p + GEMV_AHEAD + at);
+    ask_lines(p + GEMV_AHEAD, bytes);
 }
 
 #endif

@@ -92,9 +92,7 @@ CPU_INLINE __m128 dot4(const struct kind kind, const struct rows4 w, const struc
     struct sums4 s = {zero, zero, zero, zero, _mm_setzero_ps()};
     for (size_t b = 0; b < blocks; b++) {
         /* The four rows and the next four lie one after the other. */
-        const uint8_t *ahead = w.first + 4 * b * kind.block_bytes + 4 * w.stride;
-        __builtin_prefetch(ahead);
-        __builtin_prefetch(ahead + 64);
+        ask_lines(w.first + 4 * (w.stride + b * kind.block_bytes), 4 * kind.block_bytes);
         s = block4(kind, w, x, b, s);
     }
     __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(s.a, s.b), _mm256_hadd_ps(s.c, s.d));

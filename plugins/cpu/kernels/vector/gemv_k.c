@@ -307,8 +307,8 @@ CPU_INLINE void dot_two(const struct kind kind, const uint8_t *row, size_t strid
 {
     struct fine_two acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     for (size_t b = 0; b < blocks; b++, row += kind.block_bytes) {
-        gemv_prefetch(row, kind.block_bytes);
-        gemv_prefetch(row + stride, kind.block_bytes);
+        ask_lines(row + 2 * stride, kind.block_bytes);
+        ask_lines(row + 3 * stride, kind.block_bytes);
         acc = block_two(kind, (const uint8_t *const[2]){row, row + stride}, x, b, acc);
     }
     sums[0] = sum8(acc.first);
