@@ -102,6 +102,18 @@ for method in nearest search importance gptq; do
 done
 cmp -s "$work/m-nearest/model.safetensors" "$work/m-search/model.safetensors" && fail "nearest and search write the same"
 cmp -s "$work/m-search/model.safetensors" "$work/m-gptq/model.safetensors" && fail "search and gptq write the same"
+rm -f "$out"
+try 0 "$accelctl" quantize --sensitivity "$f32" "$out"
+has "relative error of what a matrix gives"
+grep -q '^  blk.0.attn_q.weight .*[0-9][*]' "$work/out" || fail "no star at what a matrix gets"
+[ ! -e "$out" ] || fail "--sensitivity wrote a file"
+try 0 "$accelctl" quantize --json --budget 260kB --candidate q3_g32 --candidate q4_g32 --candidate q8_g32 --candidate f16 \
+    "$f32" "$out"
+[ "$(wc -c <"$out")" -le 260000 ] || fail "more bytes than the budget"
+is "$(value budget)" 260000 "the budget"
+is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a budget"
+try 2 "$accelctl" quantize --budget 1kB "$f32" "$out"
+one_error "a budget of 1000 bytes"
 try 2 "$accelctl" quantize --method gptq "$f32" "$out"
 one_error "--method gptq wants a --calib"
 try 2 "$accelctl" quantize --method best "$f32" "$out"

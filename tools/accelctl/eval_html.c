@@ -125,6 +125,7 @@ static void chart_perplexity(FILE *out, const struct eval_report *report)
         plot_reach(&plot, mebibytes(&report->rows[i]), report->rows[i].result->perplexity, i == 0);
     if (has_reference(report))
         plot_reach(&plot, plot.x_least, reference, 0);
+    plot.log_y = plot.y_most > 20 * plot.y_least;
     plot_begin(&plot, out);
     if (has_reference(report))
         plot_line(&plot, 7, plot.x_least, reference, plot.x_most, reference, 1);
@@ -136,7 +137,7 @@ static void chart_perplexity(FILE *out, const struct eval_report *report)
 /* The mean with a line up to the 99th percentile. Models that differ nowhere have no place on a logarithm. */
 static void chart_divergence(FILE *out, const struct eval_report *report)
 {
-    struct plot plot = {.title = "KL divergence over size: mean, and a line to the 99th percentile",
+    struct plot plot = {.title = "KL divergence over size: mean to 99th percentile",
                         .x_name = "tensors, MiB",
                         .y_name = "nats",
                         .log_y = 1};

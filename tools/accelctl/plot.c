@@ -142,9 +142,11 @@ void plot_point(const struct plot *plot, uint32_t index, double x, double y, uin
     if (plot->log_y && !(y > 0))
         return;
     write_shape(plot->out, index, at_x(plot, x), at_y(plot, y));
+    /* Neighbours, which often lie at the same place, have their numbers on two sides. */
     if (numbered)
-        fprintf(plot->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\">%u</text>", at_x(plot, x) + 8, at_y(plot, y) - 6,
-                index + 1);
+        fprintf(plot->out, "<text class=\"v\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%u</text>",
+                at_x(plot, x) + (index % 2 == 0 ? 8 : -8), at_y(plot, y) + (index % 2 == 0 ? -5 : 12),
+                index % 2 == 0 ? "start" : "end", index + 1);
     fputc('\n', plot->out);
 }
 
@@ -193,6 +195,7 @@ void plot_style(FILE *out)
           "svg.k{width:1em;height:1em;vertical-align:-.1em;margin-right:.4em}\n"
           "svg .g{stroke:currentColor;stroke-opacity:.14}svg .v{font-weight:600}svg .n{fill-opacity:.75}\n"
           ".legend span{display:inline-block;margin-right:1.4em;white-space:nowrap}\n"
+          "tbody th{min-width:15em}tbody th small{margin-top:.15em}\n"
           "td.n,th.n{text-align:right;white-space:nowrap}\n</style>\n",
           out);
 }

@@ -53,6 +53,8 @@ static const struct option_row options[] = {
      "read the first N tokens of that text alone", 2, 1e15},
     {"budget", 0, OPTION_LIST, offsetof(struct eval_options, versions.budgets), "SIZE",
      "a version whose types are chosen so that its file has at most so many bytes, as 60MB; may be repeated", 0, 0},
+    {"candidate", 0, OPTION_LIST, offsetof(struct eval_options, versions.candidates), "TYPE",
+     "a type that --budget may choose; may be repeated; without: all from 2 to 8 bits", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
      "threads that make versions; without it one for each processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",

@@ -200,6 +200,9 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     working_begin(&quantizing->working, NULL, 0);
     code = make(quantizing) == ACCEL_OK ? -1 : EXIT_FAILED;
     working_end(&quantizing->working);
+    if (code >= 0 && quantizing->chosen->budget != NULL && quantizing->error.code == ACCEL_E_LIMIT)
+        return say(json, EXIT_USAGE, accel_error_name(ACCEL_E_LIMIT), quantizing->error.text,
+                   "take a larger --budget, or smaller types, as --candidate q2_g32 --candidate q4_g32");
     return code < 0 ? -1 : quantize_refuse(json, &quantizing->error);
 }
 

@@ -131,6 +131,8 @@ static int32_t make(struct version *version, const struct accel_model_file *file
                                             .type = version->budget == 0 ? version->type : "q4_0",
                                             .method = version->method,
                                             .budget = version->budget,
+                                            .candidates = options->candidates.items,
+                                            .candidate_count = options->candidates.count,
                                             .progress = working_tell,
                                             .progress_data = working};
     struct accel_quantize_job *job = NULL;

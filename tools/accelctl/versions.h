@@ -16,6 +16,7 @@ struct version_options {
     const char *scheme;
     struct text_list methods;
     struct text_list budgets;
+    struct text_list candidates; /* of types that a budget may choose */
     const char *calib;
     uint64_t calib_tokens;
     uint64_t threads;

@@ -513,7 +513,8 @@ int32_t model_packed_present(struct accel_model_file *file, struct accel_error *
     struct model_packing packing = {.path = file->path};
     json_t *object = NULL;
     int32_t code = ACCEL_OK;
-    if (file->format != ACCEL_MODEL_SAFETENSORS || file->folder == NULL || file->packed_count != 0)
+    if (file->format != ACCEL_MODEL_SAFETENSORS || file->folder == NULL || file->packed_count != 0 ||
+        file->planes_count != 0)
         return ACCEL_OK;
     code = load(file, "config.json", "quantization_config", &object, error);
     if (code == ACCEL_OK && object == NULL && has_digits(file, 0))

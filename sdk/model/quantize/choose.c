@@ -259,6 +259,14 @@ bool quantize_is_linear(const struct accel_model_tensor *tensor)
     return tensor->rank == 2 && fnmatch("*.layers.*_proj.weight", tensor->name, 0) == 0;
 }
 
+/* True for what multiplies inside of a layer, as its name or its role says: of a folder that alone gets the type that
+ * was asked for. Matrices of encoders are no linear layers to readers of the layout of GPTQ, and lie in planes. */
+static bool is_in_layer(const struct accel_model_tensor *tensor, const char *role)
+{
+    return quantize_is_linear(tensor) ||
+           (tensor->rank == 2 && (strncmp(role, "attention.", 10) == 0 || strncmp(role, "ffn.", 4) == 0));
+}
+
 /* True when rows of `width` values are whole blocks of the type. */
 static bool divides(uint32_t type, uint64_t width)
 {
@@ -316,7 +324,7 @@ static const char *type_by_rules(const struct accel_quantize_job *job, const str
         return *out_type == ACCEL_F32 || *out_type == ACCEL_F16 || *out_type == ACCEL_BF16 ? NULL : "no matrix";
     if (*out_type == ACCEL_TYPE_NONE && is_critical(facts->role))
         *out_type = rules->critical;
-    if (*out_type == ACCEL_TYPE_NONE && folder && !quantize_is_linear(tensor))
+    if (*out_type == ACCEL_TYPE_NONE && folder && !is_in_layer(tensor, facts->role))
         return "no linear layer";
     if (*out_type == ACCEL_TYPE_NONE)
         *out_type = rules->type;
@@ -380,7 +388,7 @@ bool quantize_is_free(const struct accel_quantize_job *job, const struct quantiz
     const bool folder = accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS;
     return tensor->rank == 2 && reason_to_keep(rules->options, tensor, &facts) == NULL &&
            decodes(tensor->type, width_of(tensor)) &&
-           (!folder || quantize_is_linear(tensor) || is_critical(facts.role));
+           (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
 }
 
 void quantize_choose(struct accel_quantize_job *job, const struct quantize_rules *rules)
