@@ -111,6 +111,34 @@ void cpu_rotary_scalar(const struct cpu_rotary *call, size_t begin, size_t end)
     }
 }
 
+/* Minus the sums of digits 0 and 1, and of 2 and 3, of every four in `half` (0 or 1) of a block. */
+static void tile_minus(const int8_t *q, size_t half, int16_t out[2])
+{
+    int sums[2] = {0, 0};
+    for (size_t i = 16 * half; i < 16 * half + 16; i++)
+        sums[i / 2 % 2] -= q[i];
+    out[0] = (int16_t)sums[0];
+    out[1] = (int16_t)sums[1];
+}
+
+/* Block b of row r, of which there are `blocks`, from the arrays of rows to the tiles. */
+static void tile_put(const struct cpu_rows8 *rows, size_t r, size_t b, size_t blocks)
+{
+    const size_t lane = r % CPU_TILE_ROWS;
+    const float scale = rows->scale[r * blocks + b];
+    const int8_t *q = rows->q + (r * blocks + b) * CPU_BLOCK;
+    struct cpu_tile *tile = &rows->tiles[r / CPU_TILE_ROWS * blocks + b];
+    for (size_t c = 0; c < 8; c++)
+        memcpy(tile->q[c][lane], q + 4 * c, 4);
+    tile_minus(q, 0, tile->minus[1][lane]);
+    tile_minus(q, 1, tile->minus[2][lane]);
+    for (size_t i = 0; i < 2; i++)
+        tile->minus[0][lane][i] = (int16_t)(tile->minus[1][lane][i] + tile->minus[2][lane][i]);
+    for (size_t i = 0; i < 3; i++)
+        tile->sum[i][lane] = scale * (float)-(tile->minus[i][lane][0] + tile->minus[i][lane][1]);
+    tile->scale[lane] = scale;
+}
+
 void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin, size_t end)
 {
     size_t blocks = k / CPU_BLOCK;
@@ -130,8 +158,10 @@ void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct c
             }
             out->scale[r * blocks + b] = most / 127.0f;
             out->sum[r * blocks + b] = most / 127.0f * (float)sum;
+            if (out->tiles != NULL)
+                tile_put(out, r, b, blocks);
         }
-        tile_put_row(out, r, blocks);
+        tile_end_row(out, r, blocks);
     }
 }
 

@@ -8,15 +8,13 @@
  * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations); 128 rows 25 Gmac/s, half of the peak of 51.
  */
 #include "finish.h"
+#include "gemm32.h"
 #include "planar.h"
 
 #define CHUNK 512u
 #define TILE_W 4u
 #define TILE_X 3u
 #define X_ROWS 126u /* rows of x per decoded chunk: a multiple of the tile */
-
-/* What decodes values at .. at + count of a row of W; `at` and `count` are multiples of 32 for quantized types. */
-typedef void decode_fn(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out);
 
 CPU_INLINE void decode_f32(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
@@ -246,6 +244,10 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
 CPU_INLINE void matmul(decode_fn *decode, const int read, const struct layout f, const struct cpu_matmul *call,
                        size_t begin, size_t end)
 {
+    if (call->m >= GEMM32_FROM) {
+        CPU_NAME(gemm32)(decode, call, begin, end);
+        return;
+    }
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += TILE_W) {

@@ -1,45 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rounding of activations to 8 bits, blocks of 32.
- * Layout: see struct cpu_rows8. Tile: one block in registers. Bound: bytes of x.
+ * Layout: see struct cpu_rows8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions at both levels.
+ * Bound: operations, some 80 for a block with its tile.
  */
 #include "plugins/cpu/kernels/tile.h"
 #include "vec.h"
 
-CPU_INLINE void quantize_block(const float *x, int8_t *q, float *out_scale, float *out_sum)
+/* Where a block of one row goes in its tile. */
+CPU_INLINE void put_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
 {
-    vf v[CPU_BLOCK / VN], most = v_set(0);
+    uint32_t words[8];
+    _mm256_storeu_si256((__m256i *)words, q);
     CPU_UNROLL
-    for (size_t i = 0; i < CPU_BLOCK / VN; i++) {
-        v[i] = v_load(x + i * VN);
-        most = v_max(most, v_abs(v[i]));
+    for (size_t c = 0; c < 8; c++)
+        memcpy(tile->q[c][lane], &words[c], sizeof(words[c]));
+    /* Sums of two neighbours; a word of two of them for every four digits, added up in each half. */
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), q);
+    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
+    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
+    const __m128i half[2] = {_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1)};
+    const __m128i part[3] = {_mm_add_epi16(half[0], half[1]), half[0], half[1]};
+    CPU_UNROLL
+    for (size_t i = 0; i < 3; i++) {
+        const int minus = _mm_cvtsi128_si32(_mm_sub_epi16(_mm_setzero_si128(), part[i]));
+        const int sum = _mm_cvtsi128_si32(_mm_madd_epi16(part[i], _mm_set1_epi16(1)));
+        memcpy(tile->minus[i][lane], &minus, sizeof(minus));
+        tile->sum[i][lane] = scale * (float)sum;
     }
-    float largest = v_most(most), scale = largest / 127.0f;
+    tile->scale[lane] = scale;
+}
+
+CPU_INLINE float most_of(__m256 v)
+{
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+}
+
+/* Rounds a block; its digits, and its scale to out_scale. */
+CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    __m256 v[4], most = _mm256_setzero_ps();
+    __m256i whole[4];
+    CPU_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        v[i] = _mm256_loadu_ps(x + 8 * i);
+        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[i]));
+    }
+    const float largest = most_of(most);
     /* Below this the reciprocal is infinite; such a block is as good as zero. */
-    vf inverse = v_set(largest > 1e-36f ? 127.0f / largest : 0);
-    vi sums = {0};
+    const __m256 inverse = _mm256_set1_ps(largest > 1e-36f ? 127.0f / largest : 0);
     CPU_UNROLL
-    for (size_t i = 0; i < CPU_BLOCK / VN; i++) {
-        typedef int8_t bytes __attribute__((vector_size(VN)));
-        vi whole = __builtin_convertvector(v_round(v[i] * inverse), vi);
-        bytes narrow = __builtin_convertvector(whole, bytes);
-        memcpy(q + i * VN, &narrow, sizeof(narrow));
-        sums += whole;
-    }
-    int32_t sum = 0;
-    for (size_t i = 0; i < VN; i++)
-        sum += sums[i];
-    *out_scale = scale;
-    *out_sum = scale * (float)sum;
+    for (size_t i = 0; i < 4; i++)
+        whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], inverse));
+    *out_scale = largest / 127.0f;
+    const __m256i packed =
+        _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
+    return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+/* Sum of 32 digits. */
+CPU_INLINE int sum_of(__m256i q)
+{
+    __m256i sums = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q), _mm256_set1_epi16(1));
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
 }
 
 void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin, size_t end)
 {
-    size_t blocks = k / CPU_BLOCK;
+    const size_t blocks = k / CPU_BLOCK;
     for (size_t r = begin; r < end; r++) {
-        for (size_t b = 0; b < blocks; b++)
-            quantize_block(x + r * stride + b * CPU_BLOCK, out->q + r * k + b * CPU_BLOCK, out->scale + r * blocks + b,
-                           out->sum + r * blocks + b);
-        tile_put_row(out, r, blocks);
+        for (size_t b = 0; b < blocks; b++) {
+            const size_t at = r * blocks + b;
+            const __m256i q = quantize_block(x + r * stride + b * CPU_BLOCK, &out->scale[at]);
+            _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
+            out->sum[at] = out->scale[at] * (float)sum_of(q);
+            if (out->tiles != NULL)
+                put_tile(q, out->scale[at], &out->tiles[r / CPU_TILE_ROWS * blocks + b], r % CPU_TILE_ROWS);
+        }
+        tile_end_row(out, r, blocks);
     }
 }
