@@ -25,14 +25,14 @@ static void state_destroy(struct accel_object *object)
     accel_object_release(&state->device->object);
 }
 
-/* The bytes of one slot of a part. A state with planes is refused: slots are copied as one run of bytes. The whole of
- * the part fits as well, so that products of slots and rows need no check later. */
+/* The bytes of one slot of a part: the planes of its row one after the other, so that slots are copied as one run of
+ * bytes. The whole of the part fits as well, so that products of slots and rows need no check later. */
 static int32_t row_of(const struct accel_state_part *part, uint64_t slots, uint64_t *out_bytes,
                       struct accel_error *error)
 {
     struct accel_type_layout layout;
     uint64_t whole;
-    if (part->zero != 0 || part->row == 0 || !accel_type_describe(part->type, &layout) || layout.planes != 1 ||
+    if (part->zero != 0 || part->row == 0 || !accel_type_describe(part->type, &layout) ||
         part->row % layout.block_values != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "a part of a state has type 0x%x and rows of %llu elements",
                                part->type, (unsigned long long)part->row);

@@ -49,7 +49,9 @@ int32_t accel_check_attention(const struct accel_op_call *call, struct accel_err
         return accel_op_refuse(call, error, "attribute causal is neither 0 nor 1");
     if (!isfinite(at->scale) || !isfinite(at->softcap) || at->softcap < 0.0f)
         return accel_op_refuse(call, error, "attribute scale or softcap is negative or not finite");
-    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+    if (at->rounding != 0 && at->rounding != ACCEL_F32 && at->rounding != ACCEL_Q8_0)
+        return accel_op_refuse(call, error, "attribute rounding is neither F32 nor Q8_0");
+    return ACCEL_OK;
 }
 
 int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error)

@@ -95,7 +95,7 @@ static const struct accel_op op_rows[ACCEL_OP_END] = {
                              {"table", ACCEL_CLASS_I32, 2, 2, false, false},
                              {"first", ACCEL_CLASS_I32, 1, 1, false, false},
                              {"length", ACCEL_CLASS_I32, 1, 1, false, false}},
-                            ATTRIBUTES(accel_attention, zero),
+                            ATTRIBUTES(accel_attention, rounding),
                             0,
                             accel_check_attention,
                             accel_infer_attention},

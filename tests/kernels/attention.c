@@ -2,7 +2,7 @@
 /* Attention: sizes, windows, pages, several sequences, cache types. */
 #include "support.h"
 
-#include <accel/quant/half.h>
+#include <accel/quant/format.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,34 +16,43 @@ struct shape {
     size_t window;
     uint32_t causal, k_type, v_type;
     float softcap;
+    uint32_t rounding;
 };
 
-static size_t width(uint32_t type)
-{
-    return type == ACCEL_F16 ? 2 : 4;
-}
+/* What a cache stands for, by the reference decoder. */
+struct truth {
+    float *values; /* [slots, row] */
+    size_t row;
+};
 
-static void *cache_new(uint32_t type, size_t count)
+static struct cpu_cache cache_new(uint32_t type, size_t slots, size_t row, struct truth *out_truth)
 {
-    void *cache = guard_new(count * width(type));
-    for (size_t i = 0; i < count; i++) {
-        float value = random_float();
-        uint16_t half = accel_f16_from_f32(value);
-        if (type == ACCEL_F16)
-            memcpy((char *)cache + 2 * i, &half, 2);
-        else
-            memcpy((char *)cache + 4 * i, &value, 4);
+    struct cpu_cache cache = {.type = type, .row = row, .stride = cpu_cache_stride(type, row)};
+    float *values = malloc(slots * row * sizeof(float));
+    assert_non_null(values);
+    cache.data = guard_new(slots * cache.stride);
+    for (size_t slot = 0; slot < slots; slot++) {
+        char *to = (char *)(uintptr_t)cache.data + slot * cache.stride;
+        void *planes[4] = {to, (void *)(uintptr_t)cpu_cache_scales(&cache, slot, 0)};
+        const void *read[4] = {planes[0], planes[1]};
+        for (size_t i = 0; i < row; i++)
+            values[slot * row + i] = random_float();
+        assert_int_equal(accel_format_encode(type, values + slot * row, row, planes), ACCEL_OK);
+        assert_int_equal(accel_format_decode(type, read, row, values + slot * row), ACCEL_OK);
     }
+    *out_truth = (struct truth){values, row};
     return cache;
 }
 
-static double cached(const void *cache, uint32_t type, size_t at)
+static void cache_free(const struct cpu_cache *cache, size_t slots, struct truth *truth)
 {
-    return type == ACCEL_F16 ? accel_f16_to_f32(((const uint16_t *)cache)[at]) : ((const float *)cache)[at];
+    guard_free((void *)(uintptr_t)cache->data, slots * cache->stride);
+    free(truth->values);
 }
 
 /* One element of y, by the operator's definition. */
-static double expected(const struct cpu_attention *c, size_t s, size_t token, size_t head, size_t element)
+static double expected(const struct cpu_attention *c, const struct truth *k, const struct truth *v, size_t s, size_t token,
+                       size_t head, size_t element)
 {
     size_t place = (size_t)c->length[s] - (size_t)c->first[s + 1] + token, kv = head / (c->heads / c->kv_heads);
     double score[MOST_KEYS], most = -INFINITY, sum = 0, value = 0;
@@ -55,7 +64,7 @@ static double expected(const struct cpu_attention *c, size_t s, size_t token, si
         double dot = 0;
         for (size_t i = 0; i < c->size; i++)
             dot += c->q[(token * c->heads + head) * c->size + i] *
-                   cached(c->k, c->k_type, slot * c->k_stride + kv * c->size + i);
+                   k->values[slot * k->row + kv * c->size + i];
         score[j] = dot * c->scale;
         if (c->softcap != 0)
             score[j] = c->softcap * tanh(score[j] / c->softcap);
@@ -65,12 +74,12 @@ static double expected(const struct cpu_attention *c, size_t s, size_t token, si
         size_t slot = (size_t)c->table[s * c->pages + j / c->page] * c->page + j % c->page;
         double weight = exp(score[j] - most);
         sum += weight;
-        value += weight * cached(c->v, c->v_type, slot * c->v_stride + kv * c->value_size + element);
+        value += weight * v->values[slot * v->row + kv * c->value_size + element];
     }
     return value / sum;
 }
 
-static void check(const struct cpu_attention *c)
+static void check(const struct cpu_attention *c, const struct truth *k, const struct truth *v)
 {
     for (size_t i = 0; i < c->tokens * c->heads * c->value_size; i++) {
         size_t token = i / (c->heads * c->value_size), head = i / c->value_size % c->heads;
@@ -78,8 +87,27 @@ static void check(const struct cpu_attention *c)
         if ((int64_t)token >= c->first[2])
             assert_true(isfinite(c->y[i])); /* a row of no sequence */
         else
-            near_enough("attention", i, c->y[i], expected(c, s, token, head, i % c->value_size), 3e-6);
+            near_enough("attention", i, c->y[i], expected(c, k, v, s, token, head, i % c->value_size),
+                        c->rounding == ACCEL_Q8_0 ? 3e-2 : 3e-6);
     }
+}
+
+/* The keys cut into three parts, which are put together here. */
+static void run_parts(const struct cpu_kernels *kernels, struct cpu_attention *c)
+{
+    const size_t items = c->tokens * c->heads, width = c->value_size + 2, parts = 3;
+    float *partial = calloc(parts * items * width, sizeof(float));
+    assert_non_null(partial);
+    c->parts = parts;
+    for (c->part = 0; c->part < parts; c->part++) {
+        c->partial = partial + c->part * items * width;
+        kernels->attention(c, 0, items);
+    }
+    c->parts = c->part = 0;
+    c->partial = NULL;
+    memset(c->y, 0xff, items * c->value_size * sizeof(float));
+    cpu_attention_merge(partial, parts, items, c->value_size, 0, items, c->y);
+    free(partial);
 }
 
 static void run_shape(const struct cpu_kernels *kernels, const struct shape *shape)
@@ -95,8 +123,10 @@ static void run_shape(const struct cpu_kernels *kernels, const struct shape *sha
     /* Pages of both sequences alternate, from the end. */
     for (size_t p = 0; p < 2 * pages; p++)
         table[p / 2 + p % 2 * pages] = (int32_t)(2 * pages - 1 - p);
-    struct cpu_attention c = {.k_type = shape->k_type,
-                              .v_type = shape->v_type,
+    struct truth k, v;
+    struct cpu_attention c = {.k = cache_new(shape->k_type, slots, shape->kv_heads * shape->size, &k),
+                              .v = cache_new(shape->v_type, slots, shape->kv_heads * shape->value_size, &v),
+                              .rounding = shape->rounding,
                               .tokens = tokens,
                               .heads = shape->heads,
                               .kv_heads = shape->kv_heads,
@@ -112,24 +142,22 @@ static void run_shape(const struct cpu_kernels *kernels, const struct shape *sha
                               .causal = shape->causal,
                               .scale = 2 / sqrtf((float)shape->size),
                               .softcap = shape->softcap};
-    c.k_stride = shape->kv_heads * shape->size;
-    c.v_stride = shape->kv_heads * shape->value_size;
     size_t q_bytes = tokens * c.heads * c.size * sizeof(float),
            y_bytes = tokens * c.heads * c.value_size * sizeof(float);
     float *q = guard_new(q_bytes);
     random_fill(q, tokens * c.heads * c.size);
     c.q = q;
     c.y = guard_new(y_bytes);
-    c.k = cache_new(c.k_type, slots * c.k_stride);
-    c.v = cache_new(c.v_type, slots * c.v_stride);
     size_t cut = random_below((uint32_t)(tokens * c.heads));
     kernels->attention(&c, 0, cut);
     kernels->attention(&c, cut, tokens * c.heads);
-    check(&c);
+    check(&c, &k, &v);
+    run_parts(kernels, &c);
+    check(&c, &k, &v);
     guard_free(q, q_bytes);
     guard_free(c.y, y_bytes);
-    guard_free((void *)c.k, slots * c.k_stride * width(c.k_type));
-    guard_free((void *)c.v, slots * c.v_stride * width(c.v_type));
+    cache_free(&c.k, slots, &k);
+    cache_free(&c.v, slots, &v);
     free(table);
 }
 
@@ -137,15 +165,15 @@ void test_attention(void **state)
 {
     const struct tables *tables = *state;
     static const struct shape shapes[] = {
-        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
-        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
-        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
-        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
-        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5},
-        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0},
-        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0},
+        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5, 0},
+        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0, 0},
+        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         run_shape(&tables->kernels, &shapes[i]);
@@ -156,7 +184,7 @@ void test_attention_pages(void **state)
     const struct tables *tables = *state;
     static const size_t pages[] = {1, 3, 16, 64};
     for (size_t p = 0; p < 4; p++) {
-        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0};
+        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.window = 17;
         run_shape(&tables->kernels, &shape);
@@ -168,10 +196,34 @@ void test_attention_f16(void **state)
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16};
     for (size_t c = 0; c < 4; c++) {
-        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0};
+        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.size = shape.value_size = 13;
         shape.softcap = 4;
+        run_shape(&tables->kernels, &shape);
+    }
+}
+
+void test_attention_planar(void **state)
+{
+    const struct tables *tables = *state;
+    static const uint32_t types[] = {ACCEL_F16, ACCEL_PLANAR(8u, 6u, 0u), ACCEL_PLANAR(4u, 6u, 0u)};
+    for (size_t c = 0; c < 18; c++) {
+        struct shape shape = {6, 2, 64, 64, 16, {67, 12}, {3, 4}, 0, 1, types[c % 3], types[c / 3 % 3], 0, 0};
+        shape.rounding = c < 9 ? 0 : ACCEL_Q8_0;
+        run_shape(&tables->kernels, &shape);
+        shape.window = 33;
+        shape.size = shape.value_size = 128;
+        run_shape(&tables->kernels, &shape);
+    }
+}
+
+void test_attention_groups(void **state)
+{
+    const struct tables *tables = *state;
+    for (uint32_t c = 0; c < 6; c++) {
+        const uint32_t type = ACCEL_PLANAR(4u, 5u + c % 3, 0u);
+        struct shape shape = {17, 1, 128, 128, 16, {70, 1}, {2, 5}, 0, 1, type, type, 0, c < 3 ? 0 : ACCEL_Q8_0};
         run_shape(&tables->kernels, &shape);
     }
 }

@@ -2,6 +2,7 @@
 /* Kernels by row and by element. */
 #include "support.h"
 
+#include <accel/quant/format.h>
 #include <accel/quant/half.h>
 #include <float.h>
 #include <math.h>
@@ -239,9 +240,11 @@ void test_cache_write(void **state)
         uint16_t *half = guard_new(SLOTS * row * sizeof(uint16_t));
         random_fill(x, TOKENS * row);
         x[0] = 1e-7f;
-        tables->kernels.cache_write(x, row, slot, ACCEL_F32, wide, 0, TOKENS);
-        tables->kernels.cache_write(x, row, slot, ACCEL_F16, half, 0, 2);
-        tables->kernels.cache_write(x, row, slot, ACCEL_F16, half, 2, TOKENS);
+        const struct cpu_cache wides = {.data = wide, .type = ACCEL_F32, .row = row, .stride = row * sizeof(float)};
+        const struct cpu_cache halves = {.data = half, .type = ACCEL_F16, .row = row, .stride = row * sizeof(uint16_t)};
+        tables->kernels.cache_write(x, slot, &wides, 0, TOKENS);
+        tables->kernels.cache_write(x, slot, &halves, 0, 2);
+        tables->kernels.cache_write(x, slot, &halves, 2, TOKENS);
         for (size_t i = 0; i < SLOTS * row; i++) {
             size_t s = i / row, token = s == 5 ? 0 : s == 0 ? 2 : s == 3 ? 3 : TOKENS;
             uint32_t bits = token < TOKENS ? accel_f32_bits(x[token * row + i % row]) : 0xa5a5a5a5u;
@@ -251,5 +254,43 @@ void test_cache_write(void **state)
         guard_free(x, TOKENS * row * sizeof(float));
         guard_free(wide, SLOTS * row * sizeof(float));
         guard_free(half, SLOTS * row * sizeof(uint16_t));
+    }
+}
+
+/* Into caches of few bits: nearest digits under the scale of the extreme element, and nothing beside the slots. */
+void test_cache_write_planar(void **state)
+{
+    const struct tables *tables = *state;
+    enum { TOKENS = 4, SLOTS = 6, ROW = 256 };
+    static const int32_t slot[TOKENS] = {5, -1, 0, 3};
+    for (uint32_t c = 0; c < 6; c++) {
+        const uint32_t type = ACCEL_PLANAR(c < 3 ? 4u : 8u, 5u + c % 3, ACCEL_SCHEME_SYMMETRIC);
+        struct cpu_cache cache = {.type = type, .row = ROW, .stride = cpu_cache_stride(type, ROW)};
+        unsigned char *bytes = guard_new(SLOTS * cache.stride);
+        float x[TOKENS * ROW], again[ROW];
+        cache.data = bytes;
+        random_fill(x, TOKENS * ROW);
+        memset(x, 0, 32 * sizeof(float));
+        tables->kernels.cache_write(x, slot, &cache, 0, 3);
+        tables->kernels.cache_write(x, slot, &cache, 3, TOKENS);
+        for (size_t s = 0; s < SLOTS; s++) {
+            const size_t token = s == 5 ? 0 : s == 0 ? 2 : 3, group = (size_t)1 << (5 + c % 3);
+            const void *planes[4] = {bytes + s * cache.stride, cpu_cache_scales(&cache, s, 0)};
+            if (s != 5 && s != 0 && s != 3) {
+                for (size_t i = 0; i < cache.stride; i++)
+                    assert_int_equal(bytes[s * cache.stride + i], 0xa5);
+                continue;
+            }
+            assert_int_equal(accel_format_decode(type, planes, ROW, again), ACCEL_OK);
+            for (size_t i = 0; i < ROW; i++) {
+                float most = 0;
+                for (size_t j = i / group * group; j < (i / group + 1) * group; j++)
+                    most = fmaxf(most, fabsf(x[token * ROW + j]));
+                /* Half a digit, or, at the far end of 4 bits, a whole one. */
+                if (fabsf(again[i] - x[token * ROW + i]) > most * (c < 3 ? 0.1255f : 0.00395f))
+                    fail_msg("type %x, slot %zu, element %zu: %g, not %g", type, s, i, again[i], x[token * ROW + i]);
+            }
+        }
+        guard_free(bytes, SLOTS * cache.stride);
     }
 }

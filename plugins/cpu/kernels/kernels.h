@@ -154,20 +154,26 @@ typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, si
 /* Rows begin .. end of x [rows, n]: the first of the largest; NaN counts as smaller than everything. */
 typedef void cpu_argmax_fn(const float *x, size_t n, int32_t *y, size_t begin, size_t end);
 
-/* Attention over caches [slots, kv_heads * size]; its meaning is ACCEL_OP_ATTENTION's. */
+/* Keys or values of all slots, `row` elements each: those of the heads one after the other. Types: ACCEL_F32, ACCEL_F16,
+ * and the symmetric planar ones of 8 and 4 bits whose group divides a head. Of a planar type the digits of a slot's row
+ * come first, then its scales. */
+struct cpu_cache {
+    const void *data;
+    uint32_t type;
+    size_t row;
+    size_t stride; /* bytes from slot to slot */
+};
+
+/* Attention over caches; its meaning is ACCEL_OP_ATTENTION's. */
 struct cpu_attention {
     const float *q; /* [tokens, heads, size] */
     float *y;       /* [tokens, heads, value_size] */
-    const void *k;  /* [slots, ...] of k_type, ACCEL_F32 or ACCEL_F16 */
-    const void *v;
-    uint32_t k_type;
-    uint32_t v_type;
-    size_t k_stride; /* elements from slot to slot */
-    size_t v_stride;
+    struct cpu_cache k;
+    struct cpu_cache v;
     size_t tokens;
     size_t heads;
     size_t kv_heads;
-    size_t size;
+    size_t size; /* at most CPU_HEAD */
     size_t value_size;
     size_t sequences;
     const int32_t *first;  /* [sequences + 1] */
@@ -177,16 +183,58 @@ struct cpu_attention {
     size_t page; /* tokens in a page */
     size_t window;
     uint32_t causal;
+    uint32_t rounding; /* ACCEL_Q8_0: q may be rounded to 8 bits, and weights of values to 14 */
     float scale;
     float softcap;
+    size_t part;    /* of `parts` into which the keys that are seen are cut; parts 0 or 1: all of them */
+    size_t parts;
+    float *partial; /* [tokens * heads, value_size + 2]: instead of y, the largest score, the sum of weights under it,
+                       and the weighted values; NULL: y */
 };
+
+/* Elements of a head at most. */
+#define CPU_HEAD 1024u
 
 /* Items begin .. end of tokens * heads, item = token * heads + head. */
 typedef void cpu_attention_fn(const struct cpu_attention *call, size_t begin, size_t end);
 
-/* Rows begin .. end of x [tokens, row] to cache [slots, row] of type ACCEL_F32 or ACCEL_F16; slot -1 writes nothing. */
-typedef void cpu_cache_write_fn(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache,
-                                size_t begin, size_t end);
+/* Puts parts together: items begin .. end of y [items, value_size] from partial [parts, items, value_size + 2]. */
+void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
+                         float *y);
+
+/* Rows begin .. end of x [tokens, row] to the cache; slot -1 writes nothing. */
+typedef void cpu_cache_write_fn(const float *x, const int32_t *slot, const struct cpu_cache *cache, size_t begin,
+                                size_t end);
+
+/* Whether kernels read and write caches of a type whose heads have `size` elements. */
+static inline int cpu_is_cache_type(uint32_t type, size_t size)
+{
+    const uint32_t bits = type >> 8 & 0xffu, log2_group = type >> 4 & 15u;
+    if (type == ACCEL_F32 || type == ACCEL_F16)
+        return 1;
+    return (bits == 4 || bits == 8) && log2_group >= 5 && log2_group <= 7 &&
+           type == ACCEL_PLANAR(bits, log2_group, ACCEL_SCHEME_SYMMETRIC) && size % ((size_t)1 << log2_group) == 0;
+}
+
+/* Bytes of a slot. */
+static inline size_t cpu_cache_stride(uint32_t type, size_t row)
+{
+    if (type == ACCEL_F32 || type == ACCEL_F16)
+        return row * (type == ACCEL_F32 ? 4 : 2);
+    return row / 8 * (type >> 8 & 0xffu) + (row >> (type >> 4 & 15u)) * 2;
+}
+
+/* Digits of a planar cache from element `at` of a slot on, a multiple of 32. */
+static inline const unsigned char *cpu_cache_digits(const struct cpu_cache *cache, size_t slot, size_t at)
+{
+    return (const unsigned char *)cache->data + slot * cache->stride + at / 8 * (cache->type >> 8 & 0xffu);
+}
+
+/* Scales of a planar cache from element `at` of a slot on, a multiple of its group. */
+static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cache, size_t slot, size_t at)
+{
+    return cpu_cache_digits(cache, slot, cache->row) + (at >> (cache->type >> 4 & 15u)) * 2;
+}
 
 /* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16. */
 struct cpu_kernels {

@@ -3,21 +3,80 @@
 #include "plugins/cpu/operators/operators.h"
 
 /* Tokens that a rank takes at a time: later tokens see more keys, so that long runs would leave ranks idle. */
-#define TOKENS_AT_A_TIME 4u
+#define TOKENS_AT_A_TIME 16u
 
-static uint32_t is_cache_type(uint32_t type)
+/* Keys from which on cutting them is worth a barrier. */
+#define KEYS_TO_CUT 256u
+
+/* Bits of a planar type, 0 of others. */
+static uint32_t bits_of(uint32_t type)
 {
-    return type == ACCEL_F32 || type == ACCEL_F16;
+    return type >> 16 == 1 ? type >> 8 & 0xffu : 0;
 }
 
 const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
-    (void)kernel;
-    if (!is_cache_type(sdk_input(node, 1)->type) || !is_cache_type(sdk_input(node, 2)->type))
-        return "keys and values have to be cached in F32 or F16";
+    const struct accel_attention *attributes = node->node->attributes;
+    const uint64_t size = sdk_input(node, 0)->dims[2].add, row = sdk_input(node, 2)->dims[1].add;
+
+    if ((kernel->variant & CPU_ROUNDED) != 0 &&
+        (attributes->rounding != ACCEL_Q8_0 || (bits_of(sdk_input(node, 1)->type) != 4 && bits_of(sdk_input(node, 2)->type) != 4)))
+        return "the node does not allow rounding, or nothing is cached in 4 bits";
+    if (size > CPU_HEAD || row / attributes->kv_heads > CPU_HEAD)
+        return "heads have more than 1024 elements";
+    if (!cpu_is_cache_type(sdk_input(node, 1)->type, size) ||
+        !cpu_is_cache_type(sdk_input(node, 2)->type, row / attributes->kv_heads))
+        return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
     if (sdk_input(node, 0)->type != ACCEL_F32 || sdk_output(node, 0)->type != ACCEL_F32)
         return "q and y have to be F32";
     return NULL;
+}
+
+static struct cpu_cache cache_of(const struct sdk_tensor *state)
+{
+    return (struct cpu_cache){.data = state->planes[0],
+                              .type = state->type,
+                              .row = state->width,
+                              .stride = cpu_cache_stride(state->type, state->width)};
+}
+
+/* Keys of the longest sequence. */
+static uint64_t keys_of(const struct cpu_attention *attention)
+{
+    uint64_t most = 0;
+
+    for (size_t s = 0; s < attention->sequences; s++)
+        most = (uint64_t)attention->length[s] > most ? (uint64_t)attention->length[s] : most;
+    return most;
+}
+
+/* Few tokens over many keys: each rank takes a part of the keys for all heads, so that no rank waits for one with more
+ * heads, and then puts the parts of some heads together. */
+static void cut_keys(const struct sdk_call *call, struct cpu_attention *attention, uint32_t rank, uint32_t ranks)
+{
+    const struct cpu_device *device = call->device;
+    const uint64_t items = attention->tokens * attention->heads, width = attention->value_size + 2;
+    float *y = attention->y;
+    uint64_t begin, end;
+
+    attention->part = rank;
+    attention->parts = ranks;
+    attention->partial = (float *)call->scratch + rank * items * width;
+    device->kernels.attention(attention, 0, items);
+    sdk_barrier_wait(call->barrier);
+    sdk_split(items, 1, rank, ranks, &begin, &end);
+    cpu_attention_merge(call->scratch, ranks, items, attention->value_size, begin, end, y);
+}
+
+uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
+{
+    const struct accel_attention *attributes = call->attributes;
+    const struct sdk_tensor *q = call->inputs[0];
+    uint64_t tokens = q->dims[0] < ranks ? q->dims[0] : ranks;
+
+    if (ranks < 2)
+        return 0;
+    return ranks * tokens * q->dims[1] * (call->inputs[2]->width / attributes->kv_heads + 2) * sizeof(float);
 }
 
 void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
@@ -31,12 +90,8 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     struct cpu_attention attention = {
         .q = q->planes[0],
         .y = call->outputs[0]->planes[0],
-        .k = k->planes[0],
-        .v = v->planes[0],
-        .k_type = k->type,
-        .v_type = v->type,
-        .k_stride = k->width,
-        .v_stride = v->width,
+        .k = cache_of(k),
+        .v = cache_of(v),
         .tokens = q->dims[0],
         .heads = q->dims[1],
         .kv_heads = attributes->kv_heads,
@@ -50,13 +105,19 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
         .page = attributes->page,
         .window = attributes->window,
         .causal = attributes->causal,
+        .rounding = (call->variant & CPU_ROUNDED) != 0 ? ACCEL_Q8_0 : 0,
         .scale = attributes->scale,
         .softcap = attributes->softcap,
     };
     uint64_t items = attention.tokens * attention.heads;
+    uint64_t keys = keys_of(&attention);
     uint64_t stride = TOKENS_AT_A_TIME * attention.heads;
     uint64_t begin, end;
 
+    if (attention.tokens <= ranks && ranks > 1 && keys >= KEYS_TO_CUT) {
+        cut_keys(call, &attention, rank, ranks);
+        return;
+    }
     if (attention.tokens <= ranks) {
         sdk_split(items, attention.heads / attention.kv_heads, rank, ranks, &begin, &end);
         device->kernels.attention(&attention, begin, end);
@@ -83,8 +144,9 @@ uint64_t cpu_attention_work(const struct sdk_call *call)
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
-    if (!is_cache_type(sdk_input(node, 2)->type))
-        return "the cache has to be F32 or F16";
+    /* What divides the row of a slot divides each group of it. */
+    if (!cpu_is_cache_type(sdk_input(node, 2)->type, sdk_input(node, 2)->dims[1].add))
+        return "the cache has to be F32, F16, or symmetric 8 or 4 bits in groups";
     return sdk_input(node, 0)->type == ACCEL_F32 && sdk_input(node, 1)->type == ACCEL_I32
                ? NULL
                : "x has to be F32 and slot I32";
@@ -93,12 +155,11 @@ const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct 
 void cpu_cache_write_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
 {
     const struct cpu_device *device = call->device;
-    const struct sdk_tensor *state = call->inputs[2];
+    const struct cpu_cache cache = cache_of(call->inputs[2]);
     uint64_t begin, end;
 
     sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
-    device->kernels.cache_write(call->inputs[0]->planes[0], state->width, call->inputs[1]->planes[0], state->type,
-                                state->planes[0], begin, end);
+    device->kernels.cache_write(call->inputs[0]->planes[0], call->inputs[1]->planes[0], &cache, begin, end);
 }
 
 uint64_t cpu_cache_write_work(const struct sdk_call *call)

@@ -42,6 +42,7 @@ void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
  * rows; `elements`: those that share out elements of their output. */
 uint64_t cpu_matmul_work(const struct sdk_call *call);
 uint64_t cpu_attention_work(const struct sdk_call *call);
+uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks);
 uint64_t cpu_cache_write_work(const struct sdk_call *call);
 uint64_t cpu_rotary_work(const struct sdk_call *call);
 uint64_t cpu_rows_work(const struct sdk_call *call);

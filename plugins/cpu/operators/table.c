@@ -29,6 +29,12 @@
         .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .run = (run_),     \
         .work = (work_)                                                                                                \
     }
+#define ATTENTION(text, variant_, tolerance_)                                                                          \
+    {                                                                                                                  \
+        .op = ACCEL_OP_ATTENTION, .name = (text), .precision = ACCEL_F32, .variant = (variant_),                       \
+        .tolerance = (tolerance_), .check = cpu_attention_check, .run = cpu_attention_run,                             \
+        .scratch = cpu_attention_scratch, .work = cpu_attention_work                                                   \
+    }
 
 const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     MATMUL8(CPU_Q8_0, "q8_0"),
@@ -95,7 +101,8 @@ const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, cpu_layer_norm_run, cpu_rows_work),
     ROW(ACCEL_OP_ROTARY, "rotary", cpu_rotary_check, cpu_rotary_run, cpu_rotary_work),
     ROW(ACCEL_OP_CACHE_WRITE, "cache write", cpu_cache_write_check, cpu_cache_write_run, cpu_cache_write_work),
-    ROW(ACCEL_OP_ATTENTION, "attention", cpu_attention_check, cpu_attention_run, cpu_attention_work),
+    ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
+    ATTENTION("attention", 0, EXACT),
     ROW(ACCEL_OP_ADD, "add", NULL, cpu_add_run, cpu_elements_work),
     ROW(ACCEL_OP_MUL, "mul", NULL, cpu_mul_run, cpu_elements_work),
     ROW(ACCEL_OP_ACTIVATION, "activation", NULL, cpu_activation_run, cpu_elements_work),

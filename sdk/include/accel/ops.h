@@ -40,7 +40,9 @@
 #define ACCEL_OP_ROTARY 5u
 
 /** Stores rows in a state. x [tokens, ...], slot I32 [tokens], state [slots, row] with row = elements of one token of
- *  x. Row t goes to slot[t]; a slot of -1 writes nothing. No output: nodes act on a state in their order.
+ *  x. Row t goes to slot[t]; a slot of -1 writes nothing. Into a state of a quantized type rows are rounded, each group
+ *  to nearest under the scale of its extreme element. A slot of a planar type holds the planes of its row one after the
+ *  other. No output: nodes act on a state in their order.
  *  Since 0.1. */
 #define ACCEL_OP_CACHE_WRITE 6u
 
@@ -132,8 +134,9 @@ struct accel_attention {
     uint32_t window; /**< tokens visible to a query, itself included; 0: all */
     uint32_t causal; /**< 0 or 1 */
     float scale;
-    float softcap; /**< 0: none */
-    uint32_t zero;
+    float softcap;     /**< 0: none */
+    uint32_t rounding; /**< over quantized caches: the coarsest type to which a driver may round q, ACCEL_Q8_0 (and the
+                            weights of values to 14 bits), ACCEL_F32 or 0: none */
 };
 
 /** Attributes of ACCEL_OP_ACTIVATION and ACCEL_OP_GATE. Open. */

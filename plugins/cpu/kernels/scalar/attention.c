@@ -9,6 +9,7 @@
 
 #include <accel/quant/half.h>
 #include <math.h>
+#include <string.h>
 
 /* What one item sees. */
 struct view {
@@ -33,16 +34,31 @@ static struct view view_of(const struct cpu_attention *call, size_t token)
     return view;
 }
 
-static float element(const void *cache, uint32_t type, size_t at)
+/* Element `at` of a planar row of 4 or 8 bits. */
+static float planar_element(const struct cpu_cache *cache, size_t slot, size_t at)
 {
-    return type == ACCEL_F32 ? ((const float *)cache)[at] : accel_f16_to_f32(((const uint16_t *)cache)[at]);
+    const unsigned char *run = cpu_cache_digits(cache, slot, at / 32 * 32);
+    const unsigned char *scale = cpu_cache_scales(cache, slot, at);
+    const float d = accel_f16_to_f32((uint16_t)(scale[0] | scale[1] << 8));
+    const size_t i = at % 32;
+    if ((cache->type >> 8 & 0xffu) == 8)
+        return d * (float)(run[i] - 128);
+    return d * (float)((run[i % 16] >> (i / 16 * 4) & 15) - 8);
 }
 
-static float score_of(const struct cpu_attention *call, const float *q, size_t row)
+static float element(const struct cpu_cache *cache, size_t slot, size_t at)
+{
+    const char *row = (const char *)cache->data + slot * cache->stride;
+    if (cache->type == ACCEL_F32)
+        return ((const float *)row)[at];
+    return cache->type == ACCEL_F16 ? accel_f16_to_f32(((const uint16_t *)row)[at]) : planar_element(cache, slot, at);
+}
+
+static float score_of(const struct cpu_attention *call, const float *q, size_t slot, size_t at)
 {
     double sum = 0;
     for (size_t i = 0; i < call->size; i++)
-        sum += (double)q[i] * element(call->k, call->k_type, row + i);
+        sum += (double)q[i] * element(&call->k, slot, at + i);
     float score = (float)sum * call->scale;
     return call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
 }
@@ -52,21 +68,31 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
     struct view view = view_of(call, token);
     size_t kv_head = head / (call->heads / call->kv_heads);
     const float *q = call->q + (token * call->heads + head) * call->size;
-    float *y = call->y + (token * call->heads + head) * call->value_size;
+    float *partial = call->partial + (token * call->heads + head) * (call->value_size + 2);
+    float *y = call->partial ? partial + 2 : call->y + (token * call->heads + head) * call->value_size;
     float most = -INFINITY;
     double sum = 0;
+    if (call->parts > 1) {
+        const size_t span = view.end - view.first, first = view.first;
+        view.first = first + span * call->part / call->parts;
+        view.end = first + span * (call->part + 1) / call->parts;
+    }
     for (size_t i = 0; i < call->value_size; i++)
         y[i] = 0;
     for (size_t j = view.first; j < view.end; j++) {
         size_t slot = (size_t)view.pages[j / call->page] * call->page + j % call->page;
-        float score = score_of(call, q, slot * call->k_stride + kv_head * call->size);
+        float score = score_of(call, q, slot, kv_head * call->size);
         float next = score > most ? score : most;
         float keep = expf(most - next), weight = expf(score - next);
-        size_t row = slot * call->v_stride + kv_head * call->value_size;
         for (size_t i = 0; i < call->value_size; i++)
-            y[i] = y[i] * keep + weight * element(call->v, call->v_type, row + i);
+            y[i] = y[i] * keep + weight * element(&call->v, slot, kv_head * call->value_size + i);
         sum = sum * keep + weight;
         most = next;
+    }
+    if (call->partial) {
+        partial[0] = most;
+        partial[1] = (float)sum;
+        return;
     }
     for (size_t i = 0; i < call->value_size && sum > 0; i++)
         y[i] = (float)(y[i] / sum);
@@ -76,4 +102,26 @@ void cpu_attention_scalar(const struct cpu_attention *call, size_t begin, size_t
 {
     for (size_t i = begin; i < end; i++)
         item(call, i / call->heads, i % call->heads);
+}
+
+void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
+                         float *y)
+{
+    const size_t width = value_size + 2;
+    for (size_t item = begin; item < end; item++) {
+        float *out = y + item * value_size, most = -INFINITY, sum = 0;
+        for (size_t p = 0; p < parts; p++)
+            most = fmaxf(most, partial[(p * items + item) * width]);
+        memset(out, 0, value_size * sizeof(float));
+        for (size_t p = 0; p < parts; p++) {
+            const float *from = partial + (p * items + item) * width;
+            /* A part without keys has the score -infinity, and so have all of a row without keys. */
+            const float weight = from[1] > 0 ? expf(from[0] - most) : 0;
+            sum += weight * from[1];
+            for (size_t i = 0; i < value_size && weight > 0; i++)
+                out[i] += weight * from[2 + i];
+        }
+        for (size_t i = 0; i < value_size && sum > 0; i++)
+            out[i] /= sum;
+    }
 }

@@ -7,6 +7,7 @@
 
 #include "plugins/cpu/kernels/tile.h"
 
+#include <accel/quant/format.h>
 #include <accel/quant/half.h>
 #include <math.h>
 #include <string.h>
@@ -165,18 +166,27 @@ void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct c
     }
 }
 
-void cpu_cache_write_scalar(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache, size_t begin,
+/* One row to a slot. */
+static void write_slot(const float *x, const struct cpu_cache *cache, size_t slot)
+{
+    char *to = (char *)(uintptr_t)cache->data + slot * cache->stride;
+    void *planes[ACCEL_FORMAT_PLANES] = {to, (void *)(uintptr_t)cpu_cache_scales(cache, slot, 0)};
+    if (cache->type == ACCEL_F32) {
+        memcpy(to, x, cache->row * sizeof(float));
+        return;
+    }
+    if (cache->type != ACCEL_F16) {
+        (void)accel_format_encode(cache->type, x, cache->row, planes);
+        return;
+    }
+    for (size_t i = 0; i < cache->row; i++)
+        ((uint16_t *)to)[i] = accel_f16_from_f32(x[i]);
+}
+
+void cpu_cache_write_scalar(const float *x, const int32_t *slot, const struct cpu_cache *cache, size_t begin,
                             size_t end)
 {
-    for (size_t t = begin; t < end; t++) {
-        if (slot[t] < 0)
-            continue;
-        size_t at = (size_t)slot[t] * row;
-        if (type == ACCEL_F32) {
-            memcpy((float *)cache + at, x + t * row, row * sizeof(float));
-            continue;
-        }
-        for (size_t i = 0; i < row; i++)
-            ((uint16_t *)cache)[at + i] = accel_f16_from_f32(x[t * row + i]);
-    }
+    for (size_t t = begin; t < end; t++)
+        if (slot[t] >= 0)
+            write_slot(x + t * cache->row, cache, (size_t)slot[t]);
 }

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention on vectors.
- * Layout: caches row by row through the page table, F32 or F16. Tile: one query head, KEYS keys: their scores in one
- * small array, softmax carried from tile to tile (largest score, sum), values added to y. Scratch is two arrays of
- * KEYS. Bound: bytes of the caches for one token, operations (2 multiply-adds per element and head) for many.
+ * Attention on vectors, tile by tile.
+ * Layout: caches slot by slot through the page table. Tile: up to ROWS query rows that share a head of keys, and up to
+ * KEYS keys, which are converted to floats once for all rows (staged), or multiplied as the 4-bit digits that they are.
+ * Softmax is carried from tile to tile (largest score and sum of each row). Scratch is struct scratch, 90 KiB at most,
+ * on the stack, however long the sequence is. Bound: bytes of the caches for one token, operations (2 multiply-adds per
+ * element and row) for many.
  */
-#include "functions.h"
-
-#define KEYS 32u
+#include "attention_digits.h"
 
 /* What one item sees. */
 struct view {
     const int32_t *pages;
     size_t first; /* first visible key */
     size_t end;   /* one past the last */
+};
+
+/* A block of query rows that share a head of keys, and what is carried for each. */
+struct block {
+    const int32_t *pages;
+    size_t count;
+    size_t first, end; /* keys that any row sees */
+    size_t item[ROWS];
+    size_t from[ROWS]; /* keys that a row sees */
+    size_t to[ROWS];
+    float most[ROWS];
+    float sum[ROWS];
 };
 
 /* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
@@ -33,11 +45,11 @@ static struct view view_of(const struct cpu_attention *call, size_t token)
 }
 
 /* Slots of keys first .. first + count. */
-static void slots_of(const struct cpu_attention *call, const struct view *view, size_t first, size_t count, size_t *out)
+static void slots_of(const struct cpu_attention *call, const int32_t *pages, size_t first, size_t count, size_t *out)
 {
     size_t page = first / call->page, within = first % call->page;
     for (size_t j = 0; j < count; j++) {
-        out[j] = (size_t)view->pages[page] * call->page + within;
+        out[j] = (size_t)pages[page] * call->page + within;
         if (++within == call->page) {
             within = 0;
             page++;
@@ -45,149 +57,326 @@ static void slots_of(const struct cpu_attention *call, const struct view *view, 
     }
 }
 
-/* Vector i of a cache row. */
-CPU_INLINE vf load_cache(const int half, const void *cache, size_t at)
-{
-    return half ? v_load_f16((const uint16_t *)cache + at) : v_load((const float *)cache + at);
-}
+/* ---- staging ---- */
 
-CPU_INLINE float load_one(const int half, const void *cache, size_t at)
+CPU_INLINE void stage_floats(const int half, const void *from, size_t size, float *out)
 {
-    return half ? half_to_float((const uint16_t *)cache + at) : ((const float *)cache)[at];
-}
-
-/* q . k for the keys whose rows begin at at[0 .. count), count a constant. */
-CPU_INLINE void dots(const int half, const float *q, const void *k, const size_t *at, const size_t count, size_t size,
-                     float *out)
-{
-    vf sums[4] = {{0}};
     size_t i = 0;
-    for (; i + VN <= size; i += VN) {
-        vf x = v_load(q + i);
+    for (; i + VN <= size; i += VN)
+        v_store(out + i, half ? v_load_f16((const uint16_t *)from + i) : v_load((const float *)from + i));
+    for (; i < size; i++)
+        out[i] = half ? half_to_float((const uint16_t *)from + i) : ((const float *)from)[i];
+}
+
+CPU_INLINE void stage_planar(const uint32_t bits, const struct cpu_cache *cache, size_t slot, size_t at, size_t size,
+                             float *out)
+{
+    const uint8_t *digits = cpu_cache_digits(cache, slot, at), *scales = cpu_cache_scales(cache, slot, at);
+    const uint32_t log2_group = cache->type >> 4 & 15u;
+    for (size_t i = 0; i < size; i += 32, digits += 4 * bits) {
+        const vf d = v_set(half_to_float(scales + (i >> log2_group) * 2)), less = d * (bits == 8 ? -128.0f : -8.0f);
         CPU_UNROLL
-        for (size_t j = 0; j < count; j++)
-            sums[j] = v_fma(x, load_cache(half, k, at[j] + i), sums[j]);
-    }
-    for (size_t j = 0; j < count; j++) {
-        out[j] = v_sum(sums[j]);
-        for (size_t l = i; l < size; l++)
-            out[j] += q[l] * load_one(half, k, at[j] + l);
+        for (size_t j = 0; j < 32; j += VN) {
+            vf q = bits == 8 ? v_load_u8(digits + j, 0, 255) : v_load_u8(digits + j % 16, j < 16 ? 0 : 4, 15);
+            v_store(out + i + j, v_fma(q, d, less));
+        }
     }
 }
 
-CPU_INLINE void scores(const int half, const float *q, const void *k, const size_t *at, size_t count, size_t size,
-                       float *out)
+/* Converts elements at .. at + size of `count` slots to rows of `padded` floats. */
+static void stage(const struct cpu_cache *cache, const size_t *slot, size_t count, size_t at, size_t size,
+                  size_t padded, float *out)
 {
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4)
-        dots(half, q, k, at + j, 4, size, out + j);
-    for (; j < count; j++)
-        dots(half, q, k, at + j, 1, size, out + j);
+    for (size_t j = 0; j < count; j++, out += padded) {
+        const char *row = (const char *)cache->data + slot[j] * cache->stride;
+        if (cache->type == ACCEL_F16)
+            stage_floats(1, row + at * 2, size, out);
+        else if (cache->type == ACCEL_F32)
+            stage_floats(0, row + at * 4, size, out);
+        else if ((cache->type >> 8 & 0xffu) == 8)
+            stage_planar(8, cache, slot[j], at, size, out);
+        else
+            stage_planar(4, cache, slot[j], at, size, out);
+    }
 }
 
-/* `vectors` (a constant) vectors of y from element i on: y * keep + sum of weight * v. */
-CPU_INLINE void add_values(const int half, const size_t vectors, const void *v, const size_t *at, const float *weight,
-                           size_t count, float keep, size_t i, float *y)
+/* ---- scores and values over staged tiles ---- */
+
+/* `rows` (a constant) rows of q by four keys. */
+CPU_INLINE void dots(const size_t rows, const float *q, const float *k, size_t padded, float *out)
 {
-    vf sums[4];
+    vf sums[2][4] = {{{0}}};
+    for (size_t i = 0; i < padded; i += VN) {
+        vf key[4];
+        CPU_UNROLL
+        for (size_t j = 0; j < 4; j++)
+            key[j] = v_load(k + j * padded + i);
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            vf x = v_load(q + r * padded + i);
+            CPU_UNROLL
+            for (size_t j = 0; j < 4; j++)
+                sums[r][j] = v_fma(x, key[j], sums[r][j]);
+        }
+    }
     CPU_UNROLL
-    for (size_t u = 0; u < vectors; u++)
-        sums[u] = v_load(y + i + u * VN) * keep;
-    for (size_t j = 0; j < count; j++) {
+    for (size_t r = 0; r < rows; r++)
+        v_sum4(sums[r], out + r * KEYS);
+}
+
+static void score_tile(const struct scratch *s, size_t rows, size_t keys, size_t padded, float score[][KEYS])
+{
+    for (size_t j = 0; j < keys; j += 4) {
+        size_t r = 0;
+        for (; r + 2 <= rows; r += 2)
+            dots(2, s->q + r * padded, s->k + j * padded, padded, score[r] + j);
+        if (r < rows)
+            dots(1, s->q + r * padded, s->k + j * padded, padded, score[r] + j);
+    }
+}
+
+/* `rows` rows (a constant) of sums, `vectors` (a constant) vectors of each from element i on. */
+CPU_INLINE void add_values(const size_t rows, const size_t vectors, const float weight[][KEYS], const float *keep,
+                           const float *v, size_t keys, size_t padded, float *o)
+{
+    vf sums[2][4];
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++)
         CPU_UNROLL
         for (size_t u = 0; u < vectors; u++)
-            sums[u] = v_fma(v_set(weight[j]), load_cache(half, v, at[j] + i + u * VN), sums[u]);
+            sums[r][u] = v_load(o + r * padded + u * VN) * keep[r];
+    for (size_t j = 0; j < keys; j++, v += padded) {
+        CPU_UNROLL
+        for (size_t u = 0; u < vectors; u++) {
+            vf value = v_load(v + u * VN);
+            CPU_UNROLL
+            for (size_t r = 0; r < rows; r++)
+                sums[r][u] = v_fma(v_set(weight[r][j]), value, sums[r][u]);
+        }
     }
     CPU_UNROLL
-    for (size_t u = 0; u < vectors; u++)
-        v_store(y + i + u * VN, sums[u]);
+    for (size_t r = 0; r < rows; r++)
+        CPU_UNROLL
+        for (size_t u = 0; u < vectors; u++)
+            v_store(o + r * padded + u * VN, sums[r][u]);
 }
 
-CPU_INLINE void values(const int half, const void *v, const size_t *at, const float *weight, size_t count, size_t size,
-                       float keep, float *y)
+CPU_INLINE void add_rows(const size_t rows, const float weight[][KEYS], const float *keep, const float *v, size_t keys,
+                         size_t padded, float *o)
 {
     size_t i = 0;
-    for (; i + 4 * VN <= size; i += 4 * VN)
-        add_values(half, 4, v, at, weight, count, keep, i, y);
-    for (; i + VN <= size; i += VN)
-        add_values(half, 1, v, at, weight, count, keep, i, y);
-    for (; i < size; i++) {
-        float sum = y[i] * keep;
-        for (size_t j = 0; j < count; j++)
-            sum += weight[j] * load_one(half, v, at[j] + i);
-        y[i] = sum;
-    }
+    for (; i + 4 * VN <= padded; i += 4 * VN)
+        add_values(rows, 4, weight, keep, v + i, keys, padded, o + i);
+    for (; i < padded; i += VN)
+        add_values(rows, 1, weight, keep, v + i, keys, padded, o + i);
 }
 
-/* Scales and caps the scores of a tile, pads it, and gives its largest. */
-CPU_INLINE float prepare(const struct cpu_attention *call, float *score, size_t count)
+static void add_tile(struct scratch *s, size_t rows, size_t keys, size_t padded, const float keep[ROWS])
 {
-    vf most = v_set(-INFINITY);
-    for (size_t j = count; j < KEYS; j++)
-        score[j] = -INFINITY;
+    size_t r = 0;
+    for (; r + 2 <= rows; r += 2)
+        add_rows(2, (const float(*)[KEYS])s->score + r, keep + r, s->v, keys, padded, s->o + r * padded);
+    if (r < rows)
+        add_rows(1, (const float(*)[KEYS])s->score + r, keep + r, s->v, keys, padded, s->o + r * padded);
+}
+
+/* ---- softmax ---- */
+
+/* Turns the scores of one row into weights; answers what to multiply its sums with. Keys from .. to of the tile count.
+ */
+static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t from, size_t to, float *score)
+{
+    vf most = v_set(-INFINITY), sums = {0};
     for (size_t j = 0; j < KEYS; j += VN) {
-        vf s = v_load(score + j) * call->scale;
+        vf x = v_load(score + j);
         if (call->softcap != 0)
-            s = call->softcap * v_tanh(s / call->softcap);
-        v_store(score + j, s);
-        /* The cap turns the padding finite. */
-        for (size_t l = count > j ? count - j : 0; l < VN; l++)
-            score[j + l] = -INFINITY;
+            x = call->softcap * v_tanh(x / call->softcap);
+        v_store(score + j, x);
+    }
+    for (size_t j = 0; j < from; j++)
+        score[j] = -INFINITY;
+    for (size_t j = to; j < KEYS; j++)
+        score[j] = -INFINITY;
+    for (size_t j = 0; j < KEYS; j += VN)
         most = v_max(most, v_load(score + j));
+    const float here = v_most(most), before = block->most[r], next = here > before ? here : before;
+    for (size_t j = 0; j < KEYS; j += VN) {
+        vf weight = v_exp(v_load(score + j) - next);
+        v_store(score + j, weight);
+        sums += weight;
     }
-    return v_most(most);
+    const float keep = before == next ? 1 : expf(before - next);
+    block->sum[r] = block->sum[r] * keep + v_sum(sums);
+    block->most[r] = next;
+    return keep;
 }
 
-CPU_INLINE void one_item(const struct cpu_attention *call, const int half_k, const int half_v, size_t token,
-                         size_t head)
+/* ---- a block of rows ---- */
+
+static void load_rows(const struct cpu_attention *call, const struct block *block, size_t padded, struct scratch *s)
 {
-    struct view view = view_of(call, token);
-    size_t kv_head = head / (call->heads / call->kv_heads);
-    const float *q = call->q + (token * call->heads + head) * call->size;
-    float *y = call->y + (token * call->heads + head) * call->value_size;
-    float most = -INFINITY, sum = 0;
-    memset(y, 0, call->value_size * sizeof(float));
-    for (size_t j = view.first; j < view.end; j += KEYS) {
-        size_t slot[KEYS], at[KEYS], count = least(KEYS, view.end - j);
-        float score[KEYS];
-        slots_of(call, &view, j, count, slot);
-        for (size_t l = 0; l < count; l++)
-            at[l] = slot[l] * call->k_stride + kv_head * call->size;
-        scores(half_k, q, call->k, at, count, call->size, score);
-        float here = prepare(call, score, count), next = here > most ? here : most;
-        vf sums = {0};
-        for (size_t l = 0; l < KEYS; l += VN) {
-            vf weight = v_exp(v_load(score + l) - next);
-            v_store(score + l, weight);
-            sums += weight;
+    memset(s->q, 0, block->count * padded * sizeof(float));
+    for (size_t r = 0; r < block->count; r++)
+        for (size_t i = 0; i < call->size; i++)
+            s->q[r * padded + i] = call->q[block->item[r] * call->size + i] * call->scale;
+}
+
+static void store_rows(const struct cpu_attention *call, const struct block *block, size_t padded,
+                       const struct scratch *s)
+{
+    for (size_t r = 0; r < block->count; r++) {
+        const float *o = s->o + r * padded;
+        if (call->partial != NULL) {
+            float *to = call->partial + block->item[r] * (call->value_size + 2);
+            to[0] = block->most[r];
+            to[1] = block->sum[r];
+            memcpy(to + 2, o, call->value_size * sizeof(float));
+            continue;
         }
-        float keep = most == next ? 1 : expf(most - next);
-        sum = sum * keep + v_sum(sums);
-        most = next;
-        for (size_t l = 0; l < count; l++)
-            at[l] = slot[l] * call->v_stride + kv_head * call->value_size;
-        values(half_v, call->v, at, score, count, call->value_size, keep, y);
+        float *y = call->y + block->item[r] * call->value_size;
+        const float inverse = block->sum[r] > 0 ? 1 / block->sum[r] : 0;
+        for (size_t i = 0; i < call->value_size; i++)
+            y[i] = o[i] * inverse;
     }
-    float inverse = sum > 0 ? 1 / sum : 0;
-    for (size_t i = 0; i < call->value_size; i++)
-        y[i] *= inverse;
 }
 
-CPU_INLINE void items(const struct cpu_attention *call, const int half_k, const int half_v, size_t begin, size_t end)
+/* Sums of one tile: `count` keys from key `j` on. */
+static void do_tile(const struct cpu_attention *call, struct block *block, size_t kv_head, size_t j, size_t count,
+                    size_t padded_k, size_t padded_v, struct scratch *s)
 {
-    for (size_t i = begin; i < end; i++)
-        one_item(call, half_k, half_v, i / call->heads, i % call->heads);
+    const size_t keys = (count + 3) / 4 * 4;
+    float keep[ROWS];
+    slots_of(call, block->pages, j, count, s->slot);
+    /* Keys that round up to four are any; their scores do not count. */
+    for (size_t l = count; l < keys; l++)
+        s->slot[l] = s->slot[0];
+    if (s->k_digits) {
+        score_digits(&call->k, s, block->count, keys, kv_head * call->size, call->size);
+    } else {
+        stage(&call->k, s->slot, keys, kv_head * call->size, call->size, padded_k, s->k);
+        score_tile(s, block->count, keys, padded_k, s->score);
+    }
+    for (size_t r = 0; r < block->count; r++) {
+        size_t from = block->from[r] > j ? least(block->from[r] - j, KEYS) : 0;
+        size_t to = block->to[r] > j ? least(block->to[r] - j, count) : 0;
+        keep[r] = 1;
+        if (from < to)
+            keep[r] = weigh(call, block, r, from, to, s->score[r]);
+        else
+            memset(s->score[r], 0, sizeof(s->score[r]));
+    }
+    if (s->v_digits) {
+        add_digits(&call->v, s, block->count, count, kv_head * call->value_size, call->value_size, padded_v, keep);
+    } else {
+        stage(&call->v, s->slot, count, kv_head * call->value_size, call->value_size, padded_v, s->v);
+        add_tile(s, block->count, count, padded_v, keep);
+    }
+}
+
+/* Elements of a staged row: whole vectors. */
+static size_t padded_of(size_t size)
+{
+    return (size + VN - 1) / VN * VN;
+}
+
+static void do_block(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
+{
+    const size_t padded_k = padded_of(call->size), padded_v = padded_of(call->value_size);
+    const size_t longest = padded_k > padded_v ? padded_k : padded_v, step = least(KEYS, TILE / longest / 4 * 4);
+    size_t span = block->end - block->first, begin = block->first, end = block->end;
+    if (call->parts > 1) {
+        /* Whole tiles for each part. */
+        const size_t tiles = (span + step - 1) / step;
+        begin = block->first + tiles * call->part / call->parts * step;
+        end = least(block->end, block->first + tiles * (call->part + 1) / call->parts * step);
+    }
+    s->k_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->k);
+    s->v_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->v);
+    load_rows(call, block, padded_k, s);
+    if (s->k_digits)
+        round_rows(s, block->count, call->size, padded_k, &call->k);
+    memset(s->o, 0, block->count * padded_v * sizeof(float));
+    /* Staged rows end in zeros, which no conversion overwrites. */
+    memset(s->k, 0, step * padded_k * sizeof(float));
+    memset(s->v, 0, step * padded_v * sizeof(float));
+    for (size_t j = begin; j < end; j += step)
+        do_tile(call, block, kv_head, j, least(step, end - j), padded_k, padded_v, s);
+    store_rows(call, block, padded_v, s);
+}
+
+/* ---- items ---- */
+
+/* Adds the items of a token that are in begin .. end and read `kv_head`. */
+static void add_token(const struct cpu_attention *call, size_t token, size_t kv_head, size_t begin, size_t end,
+                      struct block *block)
+{
+    const size_t group = call->heads / call->kv_heads;
+    const struct view view = view_of(call, token);
+    for (size_t g = 0; g < group; g++) {
+        const size_t item = token * call->heads + kv_head * group + g, r = block->count;
+        if (item < begin || item >= end)
+            continue;
+        if (r == 0)
+            *block = (struct block){.pages = view.pages, .first = view.first, .end = view.end};
+        block->first = view.first < block->first ? view.first : block->first;
+        block->end = view.end > block->end ? view.end : block->end;
+        block->item[r] = item;
+        block->from[r] = view.first;
+        block->to[r] = view.end;
+        block->most[r] = -INFINITY;
+        block->sum[r] = 0;
+        block->count = r + 1;
+    }
+}
+
+/* Tokens of a block: those of one sequence, as many as rows allow. */
+static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t last)
+{
+    const size_t group = call->heads / call->kv_heads;
+    const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
+    const size_t rows = least(ROWS, TILE / longest), most = rows / group == 0 ? 1 : rows / group;
+    const int32_t *pages = view_of(call, token).pages;
+    size_t count = 1;
+    while (count < most && token + count < last && view_of(call, token + count).pages == pages)
+        count++;
+    return count;
+}
+
+/* Heads of one group past the rows of a block are done in blocks of their own. */
+static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end,
+                      struct scratch *s)
+{
+    const size_t group = call->heads / call->kv_heads;
+    const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
+    const size_t rows = least(ROWS, TILE / longest);
+    for (size_t h = 0; h < call->kv_heads; h++) {
+        struct block block = {0};
+        if (tokens * group <= rows) {
+            for (size_t t = 0; t < tokens; t++)
+                add_token(call, token + t, h, begin, end, &block);
+            if (block.count != 0)
+                do_block(call, &block, h, s);
+            continue;
+        }
+        for (size_t g = 0; g < group; g += rows) {
+            const size_t low = token * call->heads + h * group + g, high = low + least(rows, group - g);
+            block.count = 0;
+            add_token(call, token, h, begin > low ? begin : low, end < high ? end : high, &block);
+            if (block.count != 0)
+                do_block(call, &block, h, s);
+        }
+    }
 }
 
 void CPU_NAME(attention)(const struct cpu_attention *call, size_t begin, size_t end)
 {
-    int half_k = call->k_type == ACCEL_F16, half_v = call->v_type == ACCEL_F16;
-    if (half_k && half_v)
-        items(call, 1, 1, begin, end);
-    else if (half_k)
-        items(call, 1, 0, begin, end);
-    else if (half_v)
-        items(call, 0, 1, begin, end);
-    else
-        items(call, 0, 0, begin, end);
+    struct scratch scratch;
+    size_t tokens;
+    if (begin >= end)
+        return;
+    const size_t last = (end - 1) / call->heads + 1;
+    for (size_t token = begin / call->heads; token < last; token += tokens) {
+        tokens = tokens_of(call, token, last);
+        do_tokens(call, token, tokens, begin, end, &scratch);
+    }
 }

@@ -188,25 +188,79 @@ void CPU_NAME(rotary)(const struct cpu_rotary *call, size_t begin, size_t end)
     }
 }
 
-void CPU_NAME(cache_write)(const float *x, size_t row, const int32_t *slot, uint32_t type, void *cache, size_t begin,
-                           size_t end)
+CPU_INLINE void write_half(const float *from, uint16_t *to, size_t row)
 {
-    for (size_t t = begin; t < end; t++) {
-        if (slot[t] < 0)
-            continue;
-        const float *from = x + t * row;
-        size_t at = (size_t)slot[t] * row, i = 0;
-        if (type == ACCEL_F32) {
-            memcpy((float *)cache + at, from, row * sizeof(float));
-            continue;
-        }
-        uint16_t *to = (uint16_t *)cache + at;
-        for (; i + VN <= row; i += VN)
-            v_store_f16(to + i, v_load(from + i));
-        if (i < row) {
-            uint16_t part[VN];
-            v_store_f16(part, v_load_part(from + i, row - i));
-            memcpy(to + i, part, (row - i) * sizeof(uint16_t));
-        }
+    size_t i = 0;
+    for (; i + VN <= row; i += VN)
+        v_store_f16(to + i, v_load(from + i));
+    if (i < row) {
+        uint16_t part[VN];
+        v_store_f16(part, v_load_part(from + i, row - i));
+        memcpy(to + i, part, (row - i) * sizeof(uint16_t));
     }
+}
+
+/* The element of a group, a multiple of VN, that lies farthest from 0. */
+CPU_INLINE float extreme_of(const float *x, size_t group)
+{
+    vf low = v_set(0), high = v_set(0);
+    for (size_t i = 0; i < group; i += VN) {
+        low = v_min(low, v_load(x + i));
+        high = v_max(high, v_load(x + i));
+    }
+    const float least = -v_most(-low), most = v_most(high);
+    return -least > most ? least : most;
+}
+
+/* One group: digits as accel_format_encode makes them, with the extreme element at the lowest one of 4 bits. */
+CPU_INLINE void write_group(const uint32_t bits, const float *x, size_t group, uint8_t *digits, uint8_t *scale)
+{
+    const float extreme = extreme_of(x, group), offset = bits == 8 ? 128 : 8, highest = bits == 8 ? 255 : 15;
+    const uint16_t half = _cvtss_sh(bits == 8 ? fabsf(extreme) / 127.0f : extreme / -8.0f, 0);
+    const float d = _cvtsh_ss(half), inverse = d != 0 ? 1.0f / d : 0;
+    memcpy(scale, &half, sizeof(half));
+    for (size_t i = 0; i < group; i += 32) {
+        int32_t q[32];
+        for (size_t j = 0; j < 32; j += VN) {
+            /* Below 2^31, whatever the scale was rounded to. */
+            vf scaled = v_load(x + i + j) * (isfinite(inverse) ? inverse : 0) + (offset + 0.5f);
+            scaled = v_max(v_set(0), v_min(v_set(highest + 0.5f), scaled));
+            vi whole = __builtin_convertvector(scaled, vi);
+            memcpy(q + j, &whole, sizeof(whole));
+        }
+        if (bits == 8)
+            for (size_t j = 0; j < 32; j++)
+                digits[i + j] = (uint8_t)q[j];
+        else
+            for (size_t j = 0; j < 16; j++)
+                digits[i / 2 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+    }
+}
+
+CPU_INLINE void write_planar(const uint32_t bits, const float *x, const struct cpu_cache *cache, size_t slot)
+{
+    const size_t group = (size_t)1 << (cache->type >> 4 & 15u);
+    for (size_t i = 0; i < cache->row; i += group)
+        write_group(bits, x + i, group, (uint8_t *)(uintptr_t)cpu_cache_digits(cache, slot, i),
+                    (uint8_t *)(uintptr_t)cpu_cache_scales(cache, slot, i));
+}
+
+static void write_slot(const float *x, const struct cpu_cache *cache, size_t slot)
+{
+    char *to = (char *)(uintptr_t)cache->data + slot * cache->stride;
+    if (cache->type == ACCEL_F32)
+        memcpy(to, x, cache->row * sizeof(float));
+    else if (cache->type == ACCEL_F16)
+        write_half(x, (uint16_t *)to, cache->row);
+    else if ((cache->type >> 8 & 0xffu) == 8)
+        write_planar(8, x, cache, slot);
+    else
+        write_planar(4, x, cache, slot);
+}
+
+void CPU_NAME(cache_write)(const float *x, const int32_t *slot, const struct cpu_cache *cache, size_t begin, size_t end)
+{
+    for (size_t t = begin; t < end; t++)
+        if (slot[t] >= 0)
+            write_slot(x + t * cache->row, cache, (size_t)slot[t]);
 }

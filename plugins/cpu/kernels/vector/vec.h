@@ -248,6 +248,26 @@ CPU_INLINE float v_sum(vf v)
     return low + high;
 }
 
+/* Four sums at once. */
+CPU_INLINE void v_sum4(const vf v[4], float *out)
+{
+#if defined(SIMD_EMULATE)
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = v_sum(v[i]);
+#else
+    __m256 half[4];
+    for (unsigned i = 0; i < 4; i++) {
+#if defined(CPU_BUILD_AVX512)
+        half[i] = _mm256_add_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
+#else
+        half[i] = v[i];
+#endif
+    }
+    __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(half[0], half[1]), _mm256_hadd_ps(half[2], half[3]));
+    _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
+#endif
+}
+
 CPU_INLINE float v_most(vf v)
 {
     float t[VN], most;

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of attention: caches of 4 bits multiplied as they are. Keys: q is rounded to 8 bits with a scale for each row,
+ * and 32 products are one instruction. Values: the weights of a tile are rounded to 14 bits of their largest, in two
+ * halves of 7, so that pairs of keys are summed in 16 bits, 16 keys at a time. Both hold what ACCEL_OP_ATTENTION's
+ * `rounding` allows: the error of q is at most 1/254 of its largest element, that of a weight 1/32512 of the tile's.
+ */
+#ifndef CPU_VECTOR_ATTENTION_DIGITS_H
+#define CPU_VECTOR_ATTENTION_DIGITS_H
+
+#include "functions.h"
+
+#define ROWS 16u      /* query rows of a block */
+#define KEYS 32u      /* keys of a tile */
+#define TILE 4096u    /* elements of a tile of keys or values, of the queries of a block, of its sums */
+#define GROUPS 32u    /* groups of a head: CPU_HEAD / 32 */
+#define WEIGHT 16256  /* 127 * 128: the largest weight of a tile in units of the last place */
+#define PAIRS 8u      /* pairs of keys that sums of 16 bits hold */
+
+struct scratch {
+    float q[TILE]; /* [rows, padded size], times the scale of the scores */
+    float o[TILE]; /* [rows, padded value size] */
+    float k[TILE]; /* [keys, padded size]: staged */
+    float v[TILE]; /* [keys, padded value size]: staged */
+    float score[ROWS][KEYS];
+    float scale[GROUPS][KEYS];      /* of the groups of each key */
+    int32_t sum[ROWS][GROUPS];      /* of the elements of q8 in each group */
+    float q_scale[ROWS];
+    int8_t q8[TILE];     /* [rows, size] */
+    uint8_t bytes[TILE]; /* digits: of keys [keys, size]; of values [pairs, size, 2], those of two keys side by side */
+    size_t slot[KEYS];
+    int k_digits; /* 1: keys are multiplied as digits */
+    int v_digits;
+};
+
+/* True for caches of 4 bits whose groups sums of 16 bits can hold. */
+static int has_digits(const struct cpu_cache *cache)
+{
+    return (cache->type >> 8) == (ACCEL_PLANAR(4u, 0u, 0u) >> 8) && (cache->type >> 4 & 15u) <= 7;
+}
+
+static size_t group_of(const struct cpu_cache *cache)
+{
+    return (size_t)1 << (cache->type >> 4 & 15u);
+}
+
+/* Rounds the queries of a block. */
+static void round_rows(struct scratch *s, size_t rows, size_t size, size_t padded, const struct cpu_cache *cache)
+{
+    const size_t group = group_of(cache);
+    for (size_t r = 0; r < rows; r++) {
+        const float *q = s->q + r * padded;
+        float most = 0;
+        for (size_t i = 0; i < size; i++)
+            most = fabsf(q[i]) > most ? fabsf(q[i]) : most;
+        const float inverse = most > 0 ? 127.0f / most : 0;
+        s->q_scale[r] = most / 127.0f;
+        memset(s->sum[r], 0, sizeof(s->sum[r]));
+        for (size_t i = 0; i < size; i++) {
+            const int32_t digit = (int32_t)(q[i] * inverse + (q[i] < 0 ? -0.5f : 0.5f));
+            s->q8[r * size + i] = (int8_t)digit;
+            s->sum[r][i / group] += digit;
+        }
+    }
+}
+
+/* Scales of the groups of `count` slots. */
+static void take_scales(const struct cpu_cache *cache, struct scratch *s, size_t count, size_t at, size_t size)
+{
+    const size_t groups = size / group_of(cache);
+    for (size_t j = 0; j < count; j++) {
+        const uint8_t *scales = cpu_cache_scales(cache, s->slot[j], at);
+        for (size_t g = 0; g < groups; g++)
+            s->scale[g][j] = half_to_float(scales + 2 * g);
+    }
+}
+
+/* ---- keys ---- */
+
+#if defined(SIMD_EMULATE)
+
+CPU_INLINE void split_run(const uint8_t *digits, uint8_t *out)
+{
+    for (size_t i = 0; i < 32; i++)
+        out[i] = (uint8_t)(digits[i % 16] >> (i / 16 * 4) & 15);
+}
+
+/* Sums over `size` elements, of one row of q and four keys that are `apart` bytes from each other. */
+CPU_INLINE void dot_bytes(const int8_t *q, const uint8_t *keys, size_t apart, size_t size, int32_t out[4])
+{
+    for (size_t l = 0; l < 4; l++) {
+        out[l] = 0;
+        for (size_t i = 0; i < size; i++)
+            out[l] += q[i] * keys[l * apart + i];
+    }
+}
+
+#else
+
+CPU_INLINE void split_run(const uint8_t *digits, uint8_t *out)
+{
+    const __m128i both = _mm_loadu_si128((const __m128i *)digits), mask = _mm_set1_epi8(15);
+    _mm_storeu_si128((__m128i *)out, _mm_and_si128(both, mask));
+    _mm_storeu_si128((__m128i *)(out + 16), _mm_and_si128(_mm_srli_epi16(both, 4), mask));
+}
+
+CPU_INLINE void dot_bytes(const int8_t *q, const uint8_t *keys, size_t apart, size_t size, int32_t out[4])
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i sums[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (size_t i = 0; i < size; i += 32) {
+        const __m256i x = _mm256_loadu_si256((const __m256i *)(q + i));
+        CPU_UNROLL
+        for (size_t l = 0; l < 4; l++) {
+            const __m256i key = _mm256_loadu_si256((const __m256i *)(keys + l * apart + i));
+            sums[l] = _mm256_add_epi16(sums[l], _mm256_maddubs_epi16(key, x));
+        }
+    }
+    CPU_UNROLL
+    for (size_t l = 0; l < 4; l++)
+        sums[l] = _mm256_madd_epi16(sums[l], ones);
+    const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
+    _mm_storeu_si128((__m128i *)out, _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+}
+
+#endif
+
+/* Scores of a tile of `keys` keys, a multiple of 4, with elements at .. at + size of each slot. */
+static void score_digits(const struct cpu_cache *cache, struct scratch *s, size_t rows, size_t keys, size_t at,
+                         size_t size)
+{
+    const size_t group = group_of(cache), groups = size / group;
+    take_scales(cache, s, keys, at, size);
+    for (size_t j = 0; j < keys; j++) {
+        const uint8_t *digits = cpu_cache_digits(cache, s->slot[j], at);
+        for (size_t i = 0; i < size; i += 32)
+            split_run(digits + i / 2, s->bytes + j * size + i);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < keys; j += 4) {
+            float score[4] = {0};
+            for (size_t g = 0; g < groups; g++) {
+                int32_t dots[4];
+                dot_bytes(s->q8 + r * size + g * group, s->bytes + j * size + g * group, size, group, dots);
+                for (size_t l = 0; l < 4; l++)
+                    score[l] += s->scale[g][j + l] * (float)(dots[l] - 8 * s->sum[r][g]);
+            }
+            for (size_t l = 0; l < 4; l++)
+                s->score[r][j + l] = score[l] * s->q_scale[r];
+        }
+    }
+}
+
+/* ---- values ---- */
+
+/* The weights of one row over the keys of a tile for one group: halves side by side for each pair of keys. */
+struct halves {
+    int8_t high[KEYS];
+    int8_t low[KEYS];
+    int32_t sum; /* of the whole weights */
+    float unit;  /* of a whole weight */
+};
+
+static void halve(const float *score, const float *scale, size_t count, struct halves *out)
+{
+    float weight[KEYS] = {0}, most = 0;
+    for (size_t j = 0; j < count; j++) {
+        weight[j] = score[j] * scale[j];
+        most = fabsf(weight[j]) > most ? fabsf(weight[j]) : most;
+    }
+    const float inverse = most > 0 ? WEIGHT / most : 0;
+    out->sum = 0;
+    out->unit = most / WEIGHT;
+    for (size_t j = 0; j < KEYS; j++) {
+        const float scaled = isfinite(inverse) ? weight[j] * inverse : 0;
+        const int32_t whole = (int32_t)(scaled + (scaled < 0 ? -0.5f : 0.5f));
+        out->high[j] = (int8_t)(whole / 128);
+        out->low[j] = (int8_t)(whole % 128);
+        out->sum += whole;
+    }
+}
+
+#if defined(SIMD_EMULATE)
+
+CPU_INLINE void pair_run(const uint8_t *one, const uint8_t *other, uint8_t *out)
+{
+    for (size_t i = 0; i < 32; i++) {
+        out[2 * i] = (uint8_t)(one[i % 16] >> (i / 16 * 4) & 15);
+        out[2 * i + 1] = (uint8_t)(other[i % 16] >> (i / 16 * 4) & 15);
+    }
+}
+
+/* Adds the values of 32 elements of all pairs, `apart` bytes from each other, to o * keep. */
+CPU_INLINE void add_run(const struct halves *w, const uint8_t *pairs, size_t apart, size_t pair_count, float keep,
+                        float *o)
+{
+    for (size_t i = 0; i < 32; i++) {
+        int32_t sum = -8 * w->sum;
+        for (size_t j = 0; j < 2 * pair_count; j++)
+            sum += (128 * w->high[j] + w->low[j]) * pairs[j / 2 * apart + 2 * i + j % 2];
+        o[i] = o[i] * keep + w->unit * (float)sum;
+    }
+}
+
+#else
+
+CPU_INLINE void pair_run(const uint8_t *one, const uint8_t *other, uint8_t *out)
+{
+    const __m128i mask = _mm_set1_epi8(15);
+    __m128i a = _mm_loadu_si128((const __m128i *)one), b = _mm_loadu_si128((const __m128i *)other);
+    CPU_UNROLL
+    for (size_t half = 0; half < 2; half++) {
+        const __m128i x = _mm_and_si128(a, mask), y = _mm_and_si128(b, mask);
+        _mm_storeu_si128((__m128i *)(out + 32 * half), _mm_unpacklo_epi8(x, y));
+        _mm_storeu_si128((__m128i *)(out + 32 * half + 16), _mm_unpackhi_epi8(x, y));
+        a = _mm_srli_epi16(a, 4);
+        b = _mm_srli_epi16(b, 4);
+    }
+}
+
+CPU_INLINE __m256i broadcast_pair(const int8_t *p)
+{
+    int16_t pair;
+    memcpy(&pair, p, sizeof(pair));
+    return _mm256_set1_epi16(pair);
+}
+
+CPU_INLINE void add_run(const struct halves *w, const uint8_t *pairs, size_t apart, size_t pair_count, float keep,
+                        float *o)
+{
+    const __m256i both = _mm256_set1_epi32(1 << 16 | 128);
+    __m256i sums[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (size_t begin = 0; begin < pair_count; begin += PAIRS) {
+        const size_t end = least(begin + PAIRS, pair_count);
+        __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        for (size_t t = begin; t < end; t++) {
+            const __m256i wh = broadcast_pair(w->high + 2 * t), wl = broadcast_pair(w->low + 2 * t);
+            CPU_UNROLL
+            for (size_t u = 0; u < 2; u++) {
+                const __m256i v = _mm256_loadu_si256((const __m256i *)(pairs + t * apart + 32 * u));
+                high[u] = _mm256_add_epi16(high[u], _mm256_maddubs_epi16(v, wh));
+                low[u] = _mm256_add_epi16(low[u], _mm256_maddubs_epi16(v, wl));
+            }
+        }
+        CPU_UNROLL
+        for (size_t u = 0; u < 2; u++) {
+            const __m256i a = _mm256_madd_epi16(_mm256_unpacklo_epi16(high[u], low[u]), both);
+            const __m256i b = _mm256_madd_epi16(_mm256_unpackhi_epi16(high[u], low[u]), both);
+            sums[2 * u] = _mm256_add_epi32(sums[2 * u], _mm256_permute2x128_si256(a, b, 0x20));
+            sums[2 * u + 1] = _mm256_add_epi32(sums[2 * u + 1], _mm256_permute2x128_si256(a, b, 0x31));
+        }
+    }
+    const __m256i less = _mm256_set1_epi32(8 * w->sum);
+    const __m256 unit = _mm256_set1_ps(w->unit), kept = _mm256_set1_ps(keep);
+    CPU_UNROLL
+    for (size_t u = 0; u < 4; u++) {
+        const __m256 sum = _mm256_cvtepi32_ps(_mm256_sub_epi32(sums[u], less));
+        _mm256_storeu_ps(o + 8 * u, _mm256_fmadd_ps(sum, unit, _mm256_mul_ps(_mm256_loadu_ps(o + 8 * u), kept)));
+    }
+}
+
+#endif
+
+/* Adds the values of a tile of `count` keys to the sums of all rows. */
+static void add_digits(const struct cpu_cache *cache, struct scratch *s, size_t rows, size_t count, size_t at,
+                       size_t size, size_t padded, const float keep[ROWS])
+{
+    const size_t group = group_of(cache), pairs = (count + 1) / 2;
+    take_scales(cache, s, count, at, size);
+    for (size_t t = 0; t < pairs; t++) {
+        const uint8_t *one = cpu_cache_digits(cache, s->slot[2 * t], at);
+        const uint8_t *other = cpu_cache_digits(cache, s->slot[2 * t + (2 * t + 1 < count)], at);
+        for (size_t i = 0; i < size; i += 32)
+            pair_run(one + i / 2, other + i / 2, s->bytes + (t * size + i) * 2);
+    }
+    for (size_t g = 0; g < size / group; g++) {
+        for (size_t r = 0; r < rows; r++) {
+            struct halves halves;
+            halve(s->score[r], s->scale[g], count, &halves);
+            for (size_t i = g * group; i < (g + 1) * group; i += 32)
+                add_run(&halves, s->bytes + 2 * i, 2 * size, pairs, keep[r], s->o + r * padded + i);
+        }
+    }
+}
+
+#endif
