@@ -69,12 +69,6 @@ static bool fits(const struct accel_plan *plan, const struct accel_profile_setti
     return plan->judged && plan->fit.fits;
 }
 
-static bool plain_cache(const struct accel_plan *plan, const struct accel_profile_setting *setting)
-{
-    (void)setting;
-    return accel_plan_value(plan, "kv.type.k")->value[0] != 'q' && accel_plan_value(plan, "kv.type.v")->value[0] != 'q';
-}
-
 static bool one_sequence(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     return strcmp(setting->value, "latency") == 0 && is(plan, "sequences", "1");
@@ -110,7 +104,6 @@ static const struct {
     {"vision.features", one_component},
     {"video.frames", one_component},
     {"memory.device", fits},
-    {"kv.group", plain_cache},
     {"goal", one_sequence},
     {"compute.type", computes_in_f32},
     {"load.strategy", maps},

@@ -51,8 +51,8 @@ static void cache_free(const struct cpu_cache *cache, size_t slots, struct truth
 }
 
 /* One element of y, by the operator's definition. */
-static double expected(const struct cpu_attention *c, const struct truth *k, const struct truth *v, size_t s, size_t token,
-                       size_t head, size_t element)
+static double expected(const struct cpu_attention *c, const struct truth *k, const struct truth *v, size_t s,
+                       size_t token, size_t head, size_t element)
 {
     size_t place = (size_t)c->length[s] - (size_t)c->first[s + 1] + token, kv = head / (c->heads / c->kv_heads);
     double score[MOST_KEYS], most = -INFINITY, sum = 0, value = 0;
@@ -63,8 +63,7 @@ static double expected(const struct cpu_attention *c, const struct truth *k, con
         size_t slot = (size_t)c->table[s * c->pages + j / c->page] * c->page + j % c->page;
         double dot = 0;
         for (size_t i = 0; i < c->size; i++)
-            dot += c->q[(token * c->heads + head) * c->size + i] *
-                   k->values[slot * k->row + kv * c->size + i];
+            dot += c->q[(token * c->heads + head) * c->size + i] * k->values[slot * k->row + kv * c->size + i];
         score[j] = dot * c->scale;
         if (c->softcap != 0)
             score[j] = c->softcap * tanh(score[j] / c->softcap);

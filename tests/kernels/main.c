@@ -67,11 +67,25 @@ int main(int argc, char **argv)
     if (!usable(&tables))
         return EXIT_SKIP;
     const struct CMUnitTest tests[] = {
-        TEST(test_table),         TEST(test_matmul),      TEST(test_matmul8),   TEST(test_matmul_alias),
-        TEST(test_embed),         TEST(test_quantize),    TEST(test_norms),     TEST(test_softmax),
-        TEST(test_argmax),        TEST(test_rotary),      TEST(test_functions), TEST(test_gate),
-        TEST(test_binary),        TEST(test_cache_write), TEST(test_attention), TEST(test_attention_pages),
-        TEST(test_attention_f16), TEST(test_attention_planar), TEST(test_attention_groups),
+        TEST(test_table),
+        TEST(test_matmul),
+        TEST(test_matmul8),
+        TEST(test_matmul_alias),
+        TEST(test_embed),
+        TEST(test_quantize),
+        TEST(test_norms),
+        TEST(test_softmax),
+        TEST(test_argmax),
+        TEST(test_rotary),
+        TEST(test_functions),
+        TEST(test_gate),
+        TEST(test_binary),
+        TEST(test_cache_write),
+        TEST(test_attention),
+        TEST(test_attention_pages),
+        TEST(test_attention_f16),
+        TEST(test_attention_planar),
+        TEST(test_attention_groups),
         TEST(test_cache_write_planar),
     };
     if (argc > 1)

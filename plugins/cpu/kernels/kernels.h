@@ -154,9 +154,9 @@ typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, si
 /* Rows begin .. end of x [rows, n]: the first of the largest; NaN counts as smaller than everything. */
 typedef void cpu_argmax_fn(const float *x, size_t n, int32_t *y, size_t begin, size_t end);
 
-/* Keys or values of all slots, `row` elements each: those of the heads one after the other. Types: ACCEL_F32, ACCEL_F16,
- * and the symmetric planar ones of 8 and 4 bits whose group divides a head. Of a planar type the digits of a slot's row
- * come first, then its scales. */
+/* Keys or values of all slots, `row` elements each: those of the heads one after the other. Types: ACCEL_F32,
+ * ACCEL_F16, and the symmetric planar ones of 8 and 4 bits whose group divides a head. Of a planar type the digits of a
+ * slot's row come first, then its scales. */
 struct cpu_cache {
     const void *data;
     uint32_t type;
@@ -186,7 +186,7 @@ struct cpu_attention {
     uint32_t rounding; /* ACCEL_Q8_0: q may be rounded to 8 bits, and weights of values to 14 */
     float scale;
     float softcap;
-    size_t part;    /* of `parts` into which the keys that are seen are cut; parts 0 or 1: all of them */
+    size_t part; /* of `parts` into which the keys that are seen are cut; parts 0 or 1: all of them */
     size_t parts;
     float *partial; /* [tokens * heads, value_size + 2]: instead of y, the largest score, the sum of weights under it,
                        and the weighted values; NULL: y */

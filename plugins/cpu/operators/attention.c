@@ -20,7 +20,8 @@ const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sd
     const uint64_t size = sdk_input(node, 0)->dims[2].add, row = sdk_input(node, 2)->dims[1].add;
 
     if ((kernel->variant & CPU_ROUNDED) != 0 &&
-        (attributes->rounding != ACCEL_Q8_0 || (bits_of(sdk_input(node, 1)->type) != 4 && bits_of(sdk_input(node, 2)->type) != 4)))
+        (attributes->rounding != ACCEL_Q8_0 ||
+         (bits_of(sdk_input(node, 1)->type) != 4 && bits_of(sdk_input(node, 2)->type) != 4)))
         return "the node does not allow rounding, or nothing is cached in 4 bits";
     if (size > CPU_HEAD || row / attributes->kv_heads > CPU_HEAD)
         return "heads have more than 1024 elements";

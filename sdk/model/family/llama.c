@@ -351,6 +351,7 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
                                          .page = (uint32_t)m->options->slots,
                                          .window = c->windows[layer],
                                          .causal = 1,
+                                         .rounding = m->options->rounding,
                                          .scale = (float)(1.0 / sqrt(c->head_size))};
     struct accel_dim flat[ACCEL_RANK] = {symbolic(m->tokens), fixed((uint64_t)c->heads * c->value_size)};
     uint32_t q = project(m, QUERY, layer, "q", x, c->q_bias, ACCEL_NO_VALUE);

@@ -40,7 +40,40 @@ static void model_facts(const struct accel_model *model, struct facts *facts)
     add_fact(facts, "model.weight_bytes", f->weight_bytes, path);
 }
 
-static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32_t *out_type, struct accel_error *error)
+/* The largest group of at most the one that is set that divides a head, or 0. */
+static uint32_t cache_group(const struct accel_plan *plan, uint32_t head)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, "kv.group");
+    uint32_t group = setting == NULL || strcmp(setting->value, "auto") == 0 ? 64 : (uint32_t)atoi(setting->value);
+
+    while (group >= 32 && head % group != 0)
+        group /= 2;
+    return group >= 32 ? group : 0;
+}
+
+/* Symmetric groups of `bits` bits, and f16 where none divides a head and the policy allows that. */
+static int32_t quantized_cache(const struct accel_plan *plan, const struct accel_plan_setting *setting, uint32_t head,
+                               uint32_t *out_type, struct accel_error *error)
+{
+    const struct accel_plan_setting *policy = accel_plan_setting_find(plan, "fallback.kv");
+    uint32_t group = cache_group(plan, head), log2_group = 0;
+
+    if (group == 0 && policy != NULL && strcmp(policy->value, "deny") == 0) {
+        accel_error_set(error, ACCEL_E_FALLBACK,
+                        "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
+                        setting->key, setting->value, head);
+        accel_error_remedy(error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
+        return ACCEL_E_FALLBACK;
+    }
+    while (1u << log2_group < group)
+        log2_group++;
+    if (group != 0)
+        *out_type = ACCEL_PLANAR((uint32_t)(setting->value[1] - '0'), log2_group, ACCEL_SCHEME_SYMMETRIC);
+    return ACCEL_OK;
+}
+
+static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32_t head, uint32_t *out_type,
+                          struct accel_error *error)
 {
     const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
 
@@ -49,9 +82,8 @@ static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32
         return accel_error_set(error, ACCEL_E_INTERNAL, "the profiles have no setting %s", key);
     if (strcmp(setting->value, "f32") == 0)
         *out_type = ACCEL_F32;
-    else if (strcmp(setting->value, "f16") != 0 && strcmp(setting->value, "auto") != 0)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s has no implementation here", setting->place, key,
-                               setting->value);
+    if (strcmp(setting->value, "q8") == 0 || strcmp(setting->value, "q4") == 0)
+        return quantized_cache(plan, setting, head, out_type, error);
     return ACCEL_OK;
 }
 
@@ -130,9 +162,9 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     if (code == ACCEL_OK)
         code = number_or_auto(session->plan, "batch", &batch, error);
     if (code == ACCEL_OK)
-        code = cache_type(session->plan, "kv.type.k", &options->k_type, error);
+        code = cache_type(session->plan, "kv.type.k", session->model->config.head_size, &options->k_type, error);
     if (code == ACCEL_OK)
-        code = cache_type(session->plan, "kv.type.v", &options->v_type, error);
+        code = cache_type(session->plan, "kv.type.v", session->model->config.value_size, &options->v_type, error);
     if (code != ACCEL_OK)
         return code;
     code = settle_context(session, context, error);

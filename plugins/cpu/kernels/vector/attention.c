@@ -143,8 +143,8 @@ CPU_INLINE void add_values(const size_t rows, const size_t vectors, const float 
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         CPU_UNROLL
-        for (size_t u = 0; u < vectors; u++)
-            sums[r][u] = v_load(o + r * padded + u * VN) * keep[r];
+    for (size_t u = 0; u < vectors; u++)
+        sums[r][u] = v_load(o + r * padded + u * VN) * keep[r];
     for (size_t j = 0; j < keys; j++, v += padded) {
         CPU_UNROLL
         for (size_t u = 0; u < vectors; u++) {
@@ -157,8 +157,8 @@ CPU_INLINE void add_values(const size_t rows, const size_t vectors, const float 
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         CPU_UNROLL
-        for (size_t u = 0; u < vectors; u++)
-            v_store(o + r * padded + u * VN, sums[r][u]);
+    for (size_t u = 0; u < vectors; u++)
+        v_store(o + r * padded + u * VN, sums[r][u]);
 }
 
 CPU_INLINE void add_rows(const size_t rows, const float weight[][KEYS], const float *keep, const float *v, size_t keys,
@@ -184,7 +184,8 @@ static void add_tile(struct scratch *s, size_t rows, size_t keys, size_t padded,
 
 /* Turns the scores of one row into weights; answers what to multiply its sums with. Keys from .. to of the tile count.
  */
-static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t from, size_t to, float *score)
+static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t from, size_t to,
+                   float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
     for (size_t j = 0; j < KEYS; j += VN) {

@@ -10,12 +10,12 @@
 
 #include "functions.h"
 
-#define ROWS 16u      /* query rows of a block */
-#define KEYS 32u      /* keys of a tile */
-#define TILE 4096u    /* elements of a tile of keys or values, of the queries of a block, of its sums */
-#define GROUPS 32u    /* groups of a head: CPU_HEAD / 32 */
-#define WEIGHT 16256  /* 127 * 128: the largest weight of a tile in units of the last place */
-#define PAIRS 8u      /* pairs of keys that sums of 16 bits hold */
+#define ROWS 16u     /* query rows of a block */
+#define KEYS 32u     /* keys of a tile */
+#define TILE 4096u   /* elements of a tile of keys or values, of the queries of a block, of its sums */
+#define GROUPS 32u   /* groups of a head: CPU_HEAD / 32 */
+#define WEIGHT 16256 /* 127 * 128: the largest weight of a tile in units of the last place */
+#define PAIRS 8u     /* pairs of keys that sums of 16 bits hold */
 
 struct scratch {
     float q[TILE]; /* [rows, padded size], times the scale of the scores */
@@ -23,8 +23,8 @@ struct scratch {
     float k[TILE]; /* [keys, padded size]: staged */
     float v[TILE]; /* [keys, padded value size]: staged */
     float score[ROWS][KEYS];
-    float scale[GROUPS][KEYS];      /* of the groups of each key */
-    int32_t sum[ROWS][GROUPS];      /* of the elements of q8 in each group */
+    float scale[GROUPS][KEYS]; /* of the groups of each key */
+    int32_t sum[ROWS][GROUPS]; /* of the elements of q8 in each group */
     float q_scale[ROWS];
     int8_t q8[TILE];     /* [rows, size] */
     uint8_t bytes[TILE]; /* digits: of keys [keys, size]; of values [pairs, size, 2], those of two keys side by side */
