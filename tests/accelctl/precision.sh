@@ -59,4 +59,26 @@ grep -q "^weights    .* step up from q2_g32" "$work/err" || fail "a run does not
 try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q4 --set weights.group=32 --set log.quantization=true
 is "$(grep -c '^weights    .*: F32, .* bytes -> [a-z0-9_]*, .* bytes: relative error 0\.' "$work/err")" 36 "lines of conversions"
 
+# Keys and values in few bits: heads of 8 elements have no groups, and a policy decides what becomes of that.
+try 4 "$accelctl" run "$f32" -n 2 -p Once --set kv.type.k=q4
+one_error "heads of 8 elements have no group of 32 or more"
+try 0 "$accelctl" run "$f32" $exact -g -n 20 -q -p Once --set kv.type.k=q4 --set fallback.kv=warn
+wide=${ACCEL_SHARED_FIXTURES:-/nowhere}/gguf-wide/wide-f16.gguf
+if [ -f "$wide" ]; then
+    try 0 "$accelctl" run "$wide" -g -n 8 -p a --json
+    ids="$(value ids.0) $(value ids.1) $(value ids.2) $(value ids.3)"
+    full=$(value memory.classes.state.planned)
+    for type in q8 q4; do
+        # The first tokens have few keys, so that rounding them changes nothing yet.
+        try 0 "$accelctl" run "$wide" -g -n 8 -p a --json --set kv.type.k=$type --set kv.type.v=$type
+        is "$(value ids.0) $(value ids.1) $(value ids.2)" "${ids% *}" "the first tokens with $type"
+        is "$(value memory.planned)" "$(value memory.measured)" "memory with $type"
+        echo "keys and values in $type: $(value memory.classes.state.planned) bytes, $full in f16"
+    done
+    # 34 bytes where f16 has 128: 0.2656.
+    [ $(($(value memory.classes.state.planned) * 128)) -eq $((full * 34)) ] || fail "bytes of keys and values in q4"
+else
+    echo "SKIP: keys and values of wide heads: no ACCEL_SHARED_FIXTURES"
+fi
+
 finish
