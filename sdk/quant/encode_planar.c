@@ -57,9 +57,15 @@ static float asymmetric_scale(const float *values, const float *weight, size_t g
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
-    d = (high - low) / (float)highest;
+    const float whole = (high - low) / (float)highest, lowest = low;
+    d = whole;
     if (search)
         quant_fit_affine(values, weight, group, highest, 1, &d, &low);
+    /* Values that are all far below zero: no zero point lies so high. */
+    if (search && -low > ((float)highest + 0.5f) * d) {
+        d = whole;
+        low = lowest;
+    }
     *out_zero =
         (int)quant_clamp(quant_round(quant_clamp(-low * quant_reciprocal(d), 0, (float)highest)), 0, (float)highest);
     return search ? quant_fit_zero(values, weight, group, highest, d, out_zero) : d;
@@ -72,6 +78,9 @@ static void encode_group(const float *values, const float *weight, int search, s
     int offset = 1 << (bits - 1);
     float d = zero ? asymmetric_scale(values, weight, count, bits, search, &offset)
                    : symmetric_scale(values, weight, count, bits, search);
+    /* Halves have nothing smaller; under a scale of zero all values would be lost. */
+    if (d != 0 && fabsf(d) < 0x1p-24f)
+        d = copysignf(0x1p-24f, d);
     /* Digits are taken under the scale as stored, which is what a decoder multiplies with. */
     const float inverse = quant_reciprocal(quant_write_half(scale, d)), from = (float)offset;
     if (zero)

@@ -112,6 +112,13 @@ try 0 "$accelctl" quantize --json --budget 260kB --candidate q3_g32 --candidate 
 [ "$(wc -c <"$out")" -le 260000 ] || fail "more bytes than the budget"
 is "$(value budget)" 260000 "the budget"
 is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a budget"
+# Values beyond the halves, a million each, are no candidates for F16; the matrix gets another type.
+cp "$f32" "$work/wide.gguf"
+chmod u+w "$work/wide.gguf"
+i=0
+while [ $i -lt 1024 ]; do printf '\000\044\164\111' && i=$((i + 1)); done |
+    dd of="$work/wide.gguf" bs=1 seek=$(($(wc -c <"$f32") - 4096)) conv=notrunc 2>"$work/err"
+try 0 "$accelctl" quantize --budget 300kB "$work/wide.gguf" "$out"
 try 2 "$accelctl" quantize --budget 1kB "$f32" "$out"
 one_error "a budget of 1000 bytes"
 try 2 "$accelctl" quantize --method gptq "$f32" "$out"

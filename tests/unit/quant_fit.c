@@ -317,6 +317,59 @@ static void errors_are_bounded(void **state)
     free(values);
 }
 
+/* Zero points end at the highest digit, so that values far from zero on one side have steps from zero on. A search
+ * knows that on both sides. */
+static void values_far_from_zero(void **state)
+{
+    static const char *const names[] = {"q8_g32a", "q4_g128a", "q4_rowa", "q3_g64a", "q2_g32a"};
+    float *values = normal_values();
+    struct planes p = planes_new();
+
+    (void)state;
+    for (int side = -1; side <= 1; side += 2) {
+        for (size_t v = 0; v < VALUES; v++)
+            values[v] = (float)side * (fabsf(values[v]) + (side < 0 ? 5.0f : 0));
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            uint32_t type = accel_format_find(names[i]);
+            double nearest;
+
+            assert_int_equal(accel_format_encode(type, values, VALUES, p.plane), ACCEL_OK);
+            nearest = error_of(type, &p, values, NULL);
+            assert_int_equal(accel_format_fit(type, values, NULL, VALUES, p.plane), ACCEL_OK);
+            if (error_of(type, &p, values, NULL) > 1.05 * nearest)
+                fail_msg("%s: a search leaves %g, rounding to nearest %g", names[i], error_of(type, &p, values, NULL),
+                         nearest);
+        }
+    }
+    planes_free(&p);
+    free(values);
+}
+
+/* A step that no half is small enough for is the smallest half, not zero. */
+static void steps_below_halves(void **state)
+{
+    static const char *const names[] = {"q8_g128", "q8_g32a", "q4_g32"};
+    static const double most[] = {0.02, 0.02, 0.2}, size[] = {1e-6, 1e-6, 1e-7};
+    float *values = normal_values(), *small = malloc(VALUES * sizeof *small);
+    struct planes p = planes_new();
+
+    (void)state;
+    assert_non_null(small);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t type = accel_format_find(names[i]);
+
+        for (size_t v = 0; v < VALUES; v++)
+            small[v] = (float)((double)values[v] * size[i]);
+        assert_int_equal(accel_format_encode(type, small, VALUES, p.plane), ACCEL_OK);
+        assert_true(error_of(type, &p, small, NULL) < most[i]);
+        assert_int_equal(accel_format_fit(type, small, NULL, VALUES, p.plane), ACCEL_OK);
+        assert_true(error_of(type, &p, small, NULL) < most[i]);
+    }
+    planes_free(&p);
+    free(small);
+    free(values);
+}
+
 static void odd_groups(void **state)
 {
     static float groups[][512] = {{0},          {[7] = 3.5f},   {[0] = -1e30f, [1] = 1e30f}, {[3] = 1e-30f},
@@ -376,6 +429,8 @@ int main(void)
         cmocka_unit_test(weights_count),
         cmocka_unit_test(searches_gain),
         cmocka_unit_test(grids_come_back),
+        cmocka_unit_test(values_far_from_zero),
+        cmocka_unit_test(steps_below_halves),
         cmocka_unit_test(odd_groups),
         cmocka_unit_test(books_are_found),
         cmocka_unit_test(books_follow_the_data),

@@ -181,7 +181,10 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
             model_rows_of(tensor, scan->types[t], &to) != ACCEL_OK)
             continue;
         code = measure(sample, scan->types[t], power, fit_power, &error);
-        if (code == ACCEL_OK) {
+        /* Values too large for a type: it is no candidate, and the run names them where none is left. */
+        if (code == ACCEL_E_CORRUPT) {
+            code = ACCEL_OK;
+        } else if (code == ACCEL_OK) {
             *candidate = (struct accel_quantize_candidate){.size = sizeof *candidate,
                                                            .type = scan->types[t],
                                                            .type_name = scan->job->candidates[t].name,
@@ -195,6 +198,10 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
     scan->probe_types[index] = scan->statistics == NULL ? ACCEL_TYPE_NONE : probe_type(sample->from.width);
     if (code == ACCEL_OK && scan->probe_types[index] != ACCEL_TYPE_NONE)
         code = measure(sample, scan->probe_types[index], power, NULL, &scan->probe_errors[index]);
+    if (code == ACCEL_E_CORRUPT) {
+        code = ACCEL_OK;
+        scan->probe_types[index] = ACCEL_TYPE_NONE;
+    }
     return code;
 }
 
