@@ -112,6 +112,14 @@ try 0 "$accelctl" quantize --json --budget 260kB --candidate q3_g32 --candidate 
 [ "$(wc -c <"$out")" -le 260000 ] || fail "more bytes than the budget"
 is "$(value budget)" 260000 "the budget"
 is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a budget"
+# A run that ends early leaves a model that the folder has as it was, and makes no folder that holds nothing.
+try 0 "$accelctl" quantize --type f16 "$models/hf" "$work/kept"
+try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/kept"
+one_error "model.safetensors.part: cannot take the room it needs"
+try 0 "$accelctl" run "$work/kept" --greedy --json -n 4 --prompt "Once"
+try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/unmade"
+[ ! -e "$work/unmade" ] || fail "a folder without a model was left"
+
 # Values beyond the halves, a million each, are no candidates for F16; the matrix gets another type.
 cp "$f32" "$work/wide.gguf"
 chmod u+w "$work/wide.gguf"

@@ -30,7 +30,7 @@ struct quantize_layout {
      * quantized already. */
     int32_t (*header)(struct accel_quantize_job *job, struct accel_error *error);
 
-    /* Makes the folder with the files beside the weights. NULL where one file is written. */
+    /* Writes the files beside the weights into the folder, which is there. NULL where one file is written. */
     int32_t (*folder)(const struct accel_quantize_job *job, const char *folder, struct accel_error *error);
 
     /* Writes rows first .. first + rows of a converted tensor: `data` [rows][row_bytes] holds the planes of each row,

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sdk/model/format/element.h"
@@ -226,8 +225,6 @@ int32_t quantize_folder_write(const struct accel_quantize_job *job, const char *
                                         "tokenizer.model",
                                         "chat_template.jinja"};
     int32_t code = ACCEL_OK;
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return model_fault_errno(error, folder, "cannot create", errno);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == ACCEL_OK; i++) {
         struct accel_error inner = {0};
         char *text = NULL;

@@ -14,7 +14,7 @@ int32_t quantize_folder_header(struct accel_quantize_job *job, json_t *metadata,
 /* Makes the text of config.json with `packing` as quantization_config; taken over, NULL for none. */
 int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, struct accel_error *error);
 
-/* Makes the folder with config.json and copies of the files for text. */
+/* Writes config.json and copies of the files for text into a folder that is there. */
 int32_t quantize_folder_write(const struct accel_quantize_job *job, const char *folder, struct accel_error *error);
 
 #endif

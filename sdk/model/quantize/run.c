@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "sdk/model/format/fault.h"
 #include "sdk/model/format/place.h"
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/staged.h"
@@ -256,6 +259,12 @@ static int32_t check_folder(const struct accel_quantize_job *job, const char *pa
     return ACCEL_OK;
 }
 
+static int32_t make_folder(const char *path, bool *out_made, struct accel_error *error)
+{
+    *out_made = mkdir(path, 0777) == 0;
+    return *out_made || errno == EEXIST ? ACCEL_OK : model_fault_errno(error, path, "cannot create", errno);
+}
+
 /* What a rerun of the same command would meet again: nothing is kept for it. */
 static bool is_lasting(int32_t code)
 {
@@ -325,7 +334,10 @@ static void work_in_order(struct run *run)
     }
 }
 
-static int32_t write_staged(struct run *run, const char *path, uint64_t *out_resumed, struct accel_error *error)
+/* `folder` NULL: the weights are the only file. What lies beside them is replaced when they are complete, right before
+ * they get their name: a model that the folder has stays whole until then. */
+static int32_t write_staged(struct run *run, const char *path, const char *folder, uint64_t *out_resumed,
+                            struct accel_error *error)
 {
     const struct accel_quantize_job *job = run->job;
     const struct model_staged_plan plan = {.path = path,
@@ -347,6 +359,8 @@ static int32_t write_staged(struct run *run, const char *path, uint64_t *out_res
         if (is_lasting(code))
             model_staged_discard(run->staged);
     }
+    if (code == ACCEL_OK && folder != NULL)
+        code = job->layout->folder(job, folder, error);
     if (code == ACCEL_OK)
         code = model_staged_finish(run->staged, error);
     model_staged_close(run->staged);
@@ -358,25 +372,29 @@ int32_t accel_quantize_run(struct accel_quantize_job *job, const char *path, uin
 {
     struct run run = {.job = job, .error = error};
     char *weights;
+    bool made = false;
     int32_t code = ACCEL_OK;
     if (job == NULL || path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_run: job or path is NULL");
-    /* A folder without its weights is none, so that they come last. */
-    weights = job->layout->folder == NULL ? strdup(path) : model_text_join(path, "model.safetensors");
+    const char *folder = job->layout->folder == NULL ? NULL : path;
+    weights = folder == NULL ? strdup(path) : model_text_join(path, "model.safetensors");
     run.states = calloc((size_t)job->count + 1, sizeof(*run.states));
     run.order = calloc((size_t)job->count + 1, sizeof(*run.order));
     if (run.states == NULL || run.order == NULL || weights == NULL)
         code = model_no_memory(error, path, job->count * sizeof(*run.states));
-    if (code == ACCEL_OK && job->layout->folder != NULL)
+    if (code == ACCEL_OK && folder != NULL)
         code = check_folder(job, path, error);
     if (code == ACCEL_OK)
         code = check_path(job, weights, error);
     if (code == ACCEL_OK)
         code = quantize_ways_create(job, &run.ways, error);
-    if (code == ACCEL_OK && job->layout->folder != NULL)
-        code = job->layout->folder(job, path, error);
+    if (code == ACCEL_OK && folder != NULL)
+        code = make_folder(folder, &made, error);
     if (code == ACCEL_OK)
-        code = write_staged(&run, weights, out_resumed, error);
+        code = write_staged(&run, weights, folder, out_resumed, error);
+    /* What is kept to go on from keeps the folder. */
+    if (code != ACCEL_OK && made)
+        rmdir(folder);
     quantize_ways_free(run.ways);
     free(run.order);
     free(run.states);
