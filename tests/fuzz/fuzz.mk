@@ -3,7 +3,7 @@
 if ACCEL_TESTS
 fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
 	tests/fuzz/fuzz_profile tests/fuzz/fuzz_tables tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat \
-	tests/fuzz/fuzz_machine
+	tests/fuzz/fuzz_machine tests/fuzz/fuzz_packed
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -11,6 +11,8 @@ tests_fuzz_fuzz_gguf_SOURCES = %D%/fuzz_gguf.c %D%/fuzz_container.h %D%/fuzz.h %
 tests_fuzz_fuzz_gguf_LDADD = libaccel-model-core.la libaccel.la
 tests_fuzz_fuzz_safetensors_SOURCES = %D%/fuzz_safetensors.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_safetensors_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_packed_SOURCES = %D%/fuzz_packed.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_packed_LDADD = libaccel-model-core.la libaccel.la
 tests_fuzz_fuzz_config_SOURCES = %D%/fuzz_config.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel.la -lm
 tests_fuzz_fuzz_profile_SOURCES = %D%/fuzz_profile.c %D%/fuzz.h %D%/replay.c
@@ -31,3 +33,11 @@ EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizer
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
 	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
 EXTRA_DIST += %D%/run %D%/config.dict %D%/profile.dict
+EXTRA_DIST += tests/fixtures/packed/awq.folder \
+	tests/fixtures/packed/bytes-one.folder \
+	tests/fixtures/packed/bytes.folder \
+	tests/fixtures/packed/gptq-3.folder \
+	tests/fixtures/packed/gptq-4-order.folder \
+	tests/fixtures/packed/gptq-8-row.folder \
+	tests/fixtures/packed/words-3-zeros-odd.folder \
+	tests/fixtures/packed/words-4.folder
