@@ -129,9 +129,10 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
         return add_speed(plan, &range, "not known where layers lie on several devices", error);
     of_this_model(plan, own, &range);
     if (range.runs)
-        return add_speed(
-            plan, &range,
-            accel_plan_text(plan, "measured: %" PRIu32 " runs of this model with these settings", range.runs), error);
+        return add_speed(plan, &range,
+                         accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
+                                         range.runs, range.runs == 1 ? "" : "s"),
+                         error);
     for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && plan->device && !range.runs; kind++) {
         code = find(plan, kind, NULL, &others, error);
         if (code != ACCEL_OK)

@@ -110,4 +110,10 @@ for signal in TERM KILL; do
     wait $process
     gone "SIG$signal"
 done
+# A reference is model enough for versions of it.
+try 0 "$accelctl" eval --against "$f32" --bits 4 --group 32
+has "q4_g32"
+has "error: relative, of tensors"
+try 2 "$accelctl" eval --text "$work/text"
+one_error "wants an argument"
 finish

@@ -31,10 +31,10 @@ is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of the file"
 # Rows of 64 values are no blocks of 256: a line says what they got, in both forms.
 rm -f "$out"
 try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
-grep -qE '^[0-9]+ matrices have rows that are no whole number of blocks of Q3_K: they got IQ4_NL$' "$work/out" ||
+grep -qE '^[0-9]+ matrices get IQ4_NL instead of Q3_K, whose blocks do not divide their rows$' "$work/out" ||
     fail "no line about rows that are no whole number of blocks"
 grep -q '^replaced' "$work/out" && fail "a new file replaced something"
-told=$(sed -n 's/ matrices have.*IQ4_NL$//p' "$work/out")
+told=$(sed -n 's/ matrices get IQ4_NL .*$//p' "$work/out")
 try 0 "$accelctl" quantize --dry-run --type q3_k "$f32" "$out"
 has "would be replaced: the file that has that name"
 try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
@@ -43,7 +43,7 @@ try 0 "$accelctl" quantize --json --type Q3_K "$f32" "$out"
 is "$(value other_types.0.matrices) $(value other_types.0.to)" "$told IQ4_NL" "other types in JSON"
 is "$(value replaced)" true "replaced in JSON"
 try 0 "$accelctl" quantize --type q8_0 "$f32" "$out"
-grep -q 'blocks of Q8_0: it got F16$\|blocks of Q8_0: they got F16$' "$work/out" || fail "no line about rows of Q8_0"
+grep -qE 'gets? F16 instead of Q8_0, whose blocks' "$work/out" || fail "no line about rows of Q8_0"
 
 # Every word that the command knows is a type of the library, and is in the help.
 try 0 "$accelctl" quantize --help
@@ -76,7 +76,7 @@ rm -r "$work/packed"
 try 0 "$accelctl" quantize --type q4 --group 32 --scheme asymmetric "$models/hf" "$work/packed"
 has "q4_g32a    30 tensors"
 try 2 "$accelctl" quantize --type q4 --group 48 "$models/hf" "$work/packed"
-one_error "--group wants one of 32 64 128 256 512 row, not '48'"
+one_error "--group wants one of 32, 64, 128, 256, 512, row, not '48'"
 try 2 "$accelctl" quantize --type q4_k --group 32 "$f32" "$out"
 one_error "--group does not fit"
 try 2 "$accelctl" quantize --type nf4 --scheme symmetric "$f32" "$out"
@@ -104,9 +104,20 @@ cmp -s "$work/m-nearest/model.safetensors" "$work/m-search/model.safetensors" &&
 cmp -s "$work/m-search/model.safetensors" "$work/m-gptq/model.safetensors" && fail "search and gptq write the same"
 rm -f "$out"
 try 0 "$accelctl" quantize --sensitivity "$f32" "$out"
-has "relative error of what a matrix gives"
-grep -q '^  blk.0.attn_q.weight .*[0-9][*]' "$work/out" || fail "no star at what a matrix gets"
+has "relative error of weights"
+grep -q '^  blk.0.attn_q.weight .*[0-9][*]' "$work/out" && fail "a star where nothing is chosen"
 [ ! -e "$out" ] || fail "--sensitivity wrote a file"
+try 0 "$accelctl" quantize --sensitivity --budget 260kB --calib "$work/text" "$f32"
+has "relative error of outputs"
+grep -q '^  blk.0.attn_q.weight .*[0-9][*]' "$work/out" || fail "no star at what a matrix gets"
+try 2 "$accelctl" quantize --candidate q4_0 "$f32" "$out"
+one_error "--candidate is for --budget and --sensitivity"
+try 2 "$accelctl" quantize "$models/hf" "$work/folder.gguf"
+one_error "becomes another folder"
+try 0 "$accelctl" quantize --dry-run --type q3 --group 32 --role ffn=q4_k "$f32"
+grep -q 'F16 instead of Q4_K, whose blocks' "$work/out" || fail "the type of a role is not named: $(cat "$work/out")"
+has "OUT would have"
+has "layout accel 1: for programs over libaccel-model alone"
 try 0 "$accelctl" quantize --json --budget 260kB --candidate q3_g32 --candidate q4_g32 --candidate q8_g32 --candidate f16 \
     "$f32" "$out"
 [ "$(wc -c <"$out")" -le 260000 ] || fail "more bytes than the budget"

@@ -124,13 +124,15 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
     if (sums->missing + sums->extra > 0)
         printf("; %llu stand in the reference alone, %llu in this file alone", (unsigned long long)sums->missing,
                (unsigned long long)sums->extra);
+    if (sums->compared == 0)
+        printf(" (GGUF and safetensors call them otherwise)");
     printf("%s\n", sums->compared > 0 && report->worst > 0 ? "; the largest relative errors:" : "");
     for (uint64_t i = 0; i < report->worst; i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
         if (tensor == NULL || !tensor->compared || tensor->relative_error == 0)
             break;
-        printf("    %-34s %6s to %-8s %9.5f, at most %.3g\n", clean_text(tensor->name, name, sizeof name),
+        printf("    %-34s %6s to %-8s %9.5f, largest difference %.3g\n", clean_text(tensor->name, name, sizeof name),
                tensor->reference, tensor->type, tensor->relative_error, tensor->largest);
     }
     for (uint64_t i = sums->compared; i < accel_eval_tensors_count(row->tensors); i++) {
@@ -139,6 +141,19 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
         clean_text(tensor->name, name, sizeof name);
         printf("    %-34s not compared: %s\n", name, tensor->reason);
     }
+}
+
+static void print_legend(const struct eval_report *report)
+{
+    if (report->reference.path == NULL)
+        return;
+    printf("\n");
+    print_wrapped(
+        0, 0,
+        report->eval == NULL
+            ? "bits: per weight; error: relative, of tensors"
+            : "bits: per weight; change: of perplexity; KL: divergence from the reference, nats, mean and 99th "
+              "percentile of tokens; top-1: both have the same likeliest token; error: relative, of tensors");
 }
 
 void eval_print(const struct eval_report *report)
@@ -158,6 +173,7 @@ void eval_print(const struct eval_report *report)
         print_row(report, &report->reference, width);
     for (uint32_t i = 0; i < report->count; i++)
         print_row(report, &report->rows[i], width);
+    print_legend(report);
     for (uint32_t i = 0; report->reference.path != NULL && i < report->count; i++)
         print_worst(report, &report->rows[i]);
 }

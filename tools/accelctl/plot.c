@@ -195,7 +195,7 @@ void plot_style(FILE *out)
           "svg.k{width:1em;height:1em;vertical-align:-.1em;margin-right:.4em}\n"
           "svg .g{stroke:currentColor;stroke-opacity:.14}svg .v{font-weight:600}svg .n{fill-opacity:.75}\n"
           ".legend span{display:inline-block;margin-right:1.4em;white-space:nowrap}\n"
-          "tbody th{min-width:15em}tbody th small{margin-top:.15em}\n"
-          "td.n,th.n{text-align:right;white-space:nowrap}\n</style>\n",
+          "tbody th{min-width:11em}tbody th small{margin-top:.15em}\n"
+          "td.n,th.n{text-align:right}td.n{white-space:nowrap}\n</style>\n",
           out);
 }

@@ -117,11 +117,19 @@ void print_parts(const struct accel_plan *plan)
     }
 }
 
-/* Types of all weights with what they take, the largest first as the parts come. */
-void print_types(const struct accel_plan *plan)
+uint32_t converts_weights(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (strcmp(accel_plan_note_get(plan, i)->key, "weights.type") == 0)
+            return 1;
+    return 0;
+}
+
+const char *types_text(const struct accel_plan *plan, char *line, size_t size)
 {
     uint32_t count = accel_plan_part_count(plan);
-    char line[600] = "";
+
+    line[0] = '\0';
 
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_part *part = accel_plan_part_get(plan, i);
@@ -139,11 +147,18 @@ void print_types(const struct accel_plan *plan)
             weights += equal ? other->count : 0;
         }
         if (!seen)
-            snprintf(line + used, sizeof line - used, "%s%s %s (%u)", used == 0 ? "" : ", ", part->type_name,
+            snprintf(line + used, size - used, "%s%s %s (%u)", used == 0 ? "" : ", ", part->type_name,
                      bytes_text(bytes, text), weights);
     }
-    if (count != 0)
-        print_wrapped((uint32_t)printf("weights    "), HEAD, line);
+    return line;
+}
+
+void print_types(const struct accel_plan *plan)
+{
+    char line[600];
+
+    if (accel_plan_part_count(plan) != 0)
+        print_wrapped((uint32_t)printf("weights    "), HEAD, types_text(plan, line, sizeof line));
 }
 
 void print_layers(const struct accel_plan *plan)

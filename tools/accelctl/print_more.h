@@ -12,6 +12,10 @@ void print_model(const struct opened *opened);
 void print_facts(const struct accel_plan *plan, uint32_t all);
 /* One line of the types of all weights; each component and role with its type and the reason. */
 void print_types(const struct accel_plan *plan);
+/* The same line in `line`, which is returned. */
+const char *types_text(const struct accel_plan *plan, char *line, size_t size);
+/* 1 where a run converts weights when it loads them. */
+uint32_t converts_weights(const struct accel_plan *plan);
 void print_parts(const struct accel_plan *plan);
 /* Which layers lie on which device. */
 void print_layers(const struct accel_plan *plan);

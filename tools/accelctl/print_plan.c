@@ -315,7 +315,7 @@ void print_plan(const struct opened *opened, const struct shown *shown)
     print_device(opened);
     print_folder(plan);
     print_speed(plan);
-    if (!exact)
+    if (!exact || converts_weights(plan))
         print_types(plan);
     if (accel_plan_device(plan) == NULL || shown->all)
         print_facts(plan, shown->all);

@@ -31,7 +31,9 @@ struct quantize_options {
 struct outcome {
     uint64_t budget;      /* bytes; 0: none */
     uint64_t calibration; /* tokens */
-    const char *path;
+    const char *path;     /* where OUT may be left out: "OUT" */
+    uint32_t limited;     /* 1: the budget is one that was asked for */
+    uint64_t before;      /* bytes of the file that is read, all its parts */
     uint64_t resumed;
     double seconds;
     uint32_t replaced; /* there was, or would be, a file of that name before */
@@ -43,7 +45,7 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome);
 
 /* What each tensor would lose in each type that it may get, as a table and in a document. */
-void sensitivity_print(const struct accel_quantize_job *job);
+void sensitivity_print(const struct accel_quantize_job *job, const struct outcome *outcome);
 /* Of the tensor at `index`; null where it has no candidates. */
 json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index);
 

@@ -4,9 +4,11 @@
 #include "tools/accelctl/quantize.h"
 #include "tools/accelctl/say.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
+
+/* Longer names push their columns aside. */
+enum { NAME_MOST = 60 };
 
 /* 1 where the tensor has another type than was asked for, because its rows are no whole number of blocks of that. */
 static uint32_t is_narrow(const struct accel_quantize_row *row)
@@ -14,7 +16,8 @@ static uint32_t is_narrow(const struct accel_quantize_row *row)
     return strcmp(row->reason, "rows are no whole number of blocks") == 0;
 }
 
-/* Matrices that got the type of the tensor at `index` for their rows; 0 where an earlier tensor tells the same. */
+/* Matrices that got the type of the tensor at `index` in the place of the same one; 0 where an earlier tensor tells it.
+ */
 static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t index)
 {
     uint64_t count = 0;
@@ -22,7 +25,8 @@ static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t inde
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        if (!is_narrow(row) || row->to != accel_quantize_get(job, index)->to)
+        if (!is_narrow(row) || row->to != accel_quantize_get(job, index)->to ||
+            strcmp(row->wanted_name, accel_quantize_get(job, index)->wanted_name) != 0)
             continue;
         if (i < index)
             return 0;
@@ -51,28 +55,24 @@ static json_t *narrow_json(const struct accel_quantize_job *job)
         uint64_t count = count_narrow(job, i);
 
         if (count > 0)
-            json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "matrices", (json_int_t)count, "to",
+            json_array_append_new(list, json_pack("{s:I, s:s, s:s, s:s}", "matrices", (json_int_t)count, "wanted",
+                                                  accel_quantize_get(job, i)->wanted_name, "to",
                                                   accel_quantize_get(job, i)->to_name, "reason",
                                                   accel_quantize_get(job, i)->reason));
     }
     return list;
 }
 
-static void print_narrow(const struct accel_quantize_job *job, const char *type)
+static void print_narrow(const struct accel_quantize_job *job)
 {
-    char wanted[16];
-    size_t length = 0;
-
-    for (; type[length] != '\0' && length + 1 < sizeof wanted; length++)
-        wanted[length] = (char)toupper((unsigned char)type[length]);
-    wanted[length] = '\0';
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
         uint64_t count = count_narrow(job, i);
 
         if (count > 0)
-            printf("%llu %s rows that are no whole number of blocks of %s: %s got %s\n", (unsigned long long)count,
-                   count == 1 ? "matrix has" : "matrices have", wanted, count == 1 ? "it" : "they",
-                   accel_quantize_get(job, i)->to_name);
+            printf("%llu %s %s instead of %s, whose blocks do not divide %s rows\n", (unsigned long long)count,
+                   count == 1 ? "matrix gets" : "matrices get", row->to_name, row->wanted_name,
+                   count == 1 ? "its" : "their");
     }
 }
 
@@ -109,22 +109,54 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
                       "accelctl/quantize/1");
 }
 
+static int name_width(const struct accel_quantize_job *job)
+{
+    size_t width = 0;
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++)
+        if (strlen(accel_quantize_get(job, i)->name) > width)
+            width = strlen(accel_quantize_get(job, i)->name);
+    return width > NAME_MOST ? NAME_MOST : (int)width;
+}
+
 static void print_rows(const struct accel_quantize_job *job)
 {
+    int width = name_width(job);
     char text[32], error[80], name[256];
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
+        const char *comma = row->reason[0] == '\0' ? "" : ", ";
 
         error[0] = '\0';
         if (row->relative_error > 0)
-            snprintf(error, sizeof error, "error %.5f%s", row->relative_error, row->reason[0] == '\0' ? "" : ", ");
+            snprintf(error, sizeof error, "relative error %.5f%s", row->relative_error, comma);
         if (row->output_error > 0)
-            snprintf(error, sizeof error, "error %.5f, %.5f of what it gives%s", row->relative_error, row->output_error,
-                     row->reason[0] == '\0' ? "" : ", ");
-        printf("  %-32s %5s -> %-5s %11s  %s%s\n", clean_text(row->name, name, sizeof name), row->from_name,
-               row->to_name, bytes_text(row->bytes, text), error, row->reason);
+            snprintf(error, sizeof error, "relative error %.5f, of outputs %.5f%s", row->relative_error,
+                     row->output_error, comma);
+        printf("  %-*s %5s -> %-8s %11s  %s%s%s%s\n", width, clean_text(row->name, name, sizeof name), row->from_name,
+               row->to_name, bytes_text(row->bytes, text), error, row->reason,
+               row->wanted_name[0] == '\0' ? "" : " of ", row->wanted_name);
     }
+}
+
+/* What tensors of a type lost: "relative error 0.0765 to 0.0981"; empty where nothing is known of it. */
+static void print_errors(const struct accel_quantize_job *job, uint32_t type)
+{
+    double least = INFINITY, most = 0;
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+
+        if (row->to == type && row->converted && row->relative_error > 0) {
+            least = fmin(least, row->relative_error);
+            most = fmax(most, row->relative_error);
+        }
+    }
+    if (most - least >= 0.00005)
+        printf(", relative error %.4f to %.4f", least, most);
+    else if (most > 0)
+        printf(", relative error %.4f", most);
 }
 
 /* Types with what they hold, in the order in which they first occur. */
@@ -148,35 +180,56 @@ static void print_types(const struct accel_quantize_job *job)
             elements += row->elements;
         }
         if (before == 0)
-            printf("  %-8s %4llu tensors  %11s  %.3f bits per weight\n", accel_quantize_get(job, i)->to_name,
-                   (unsigned long long)tensors, bytes_text(bytes, text),
+            printf("  %-8s %4llu tensor%s  %11s  %6.3f bits per weight", accel_quantize_get(job, i)->to_name,
+                   (unsigned long long)tensors, tensors == 1 ? " " : "s", bytes_text(bytes, text),
                    elements == 0 ? 0 : 8.0 * (double)bytes / (double)elements);
+        if (before == 0)
+            print_errors(job, type);
+        if (before == 0)
+            printf("\n");
     }
+}
+
+/* Who can read it is what a user has to know of it. */
+static const char *readers_of(const char *layout)
+{
+    return strcmp(layout, "GPTQ") == 0      ? "for the usual readers of that layout"
+           : strcmp(layout, "accel 1") == 0 ? "for programs over libaccel-model alone (sdk/quant/LAYOUT.md)"
+                                            : "for every reader of such files";
+}
+
+static void print_end(const struct accel_quantize_job *job, const struct outcome *outcome, uint32_t written)
+{
+    const char *layout = accel_quantize_layout(job);
+    char after[32], before[32], name[1024];
+
+    clean_text(outcome->path, name, sizeof name);
+    printf("%s%s %s (before: %s), %.3f bits per weight", name, written ? ":" : " would have",
+           bytes_text(accel_quantize_bytes(job), after), bytes_text(outcome->before, before), bits_per_weight(job));
+    if (written)
+        printf(", in %.1f s", outcome->seconds);
+    printf("\nlayout %s: %s\n", layout, readers_of(layout));
 }
 
 void quantize_print(const struct accel_quantize_job *job, const struct quantize_options *chosen,
                     const struct outcome *outcome)
 {
-    char text[32], name[1024];
+    uint32_t written = !chosen->dry && !chosen->sensitivity;
 
-    clean_text(outcome->path, name, sizeof name);
     if (chosen->tensors)
         print_rows(job);
     if (chosen->sensitivity)
-        sensitivity_print(job);
-    print_types(job);
-    print_narrow(job, chosen->type);
-    if (outcome->resumed > 0)
-        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
+        sensitivity_print(job, outcome);
     if (outcome->calibration > 0)
         printf("calibrated with %llu tokens of %s\n", (unsigned long long)outcome->calibration, chosen->calib);
-    if (chosen->dry || chosen->sensitivity)
-        printf("%s would have %s, %.3f bits per weight\n", name, bytes_text(accel_quantize_bytes(job), text),
-               bits_per_weight(job));
-    else
-        printf("%s: %s, %.3f bits per weight, in %.1f s\n", name, bytes_text(accel_quantize_bytes(job), text),
-               bits_per_weight(job), outcome->seconds);
+    /* Without a budget nothing has been chosen. */
+    if (chosen->sensitivity && chosen->budget == NULL)
+        return;
+    print_types(job);
+    print_narrow(job);
+    if (outcome->resumed > 0)
+        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
+    print_end(job, outcome, written);
     if (outcome->replaced)
-        printf("%s: the file that has that name\n",
-               chosen->dry || chosen->sensitivity ? "would be replaced" : "replaced");
+        printf("%s: the file that has that name\n", written ? "replaced" : "would be replaced");
 }

@@ -35,8 +35,8 @@ static void find_columns(const struct accel_quantize_job *job, struct columns *c
             column_of(columns, candidate->type_name);
 }
 
-/* The error in each column; a star is at what the tensor gets. */
-static void print_tensor(const struct accel_quantize_job *job, uint64_t index, struct columns *columns)
+/* The error in each column; a star is at what a budget gives the tensor. */
+static void print_tensor(const struct accel_quantize_job *job, uint64_t index, struct columns *columns, uint32_t stars)
 {
     const struct accel_quantize_candidate *candidate, *found[COLUMNS_MOST] = {NULL};
     char name[256];
@@ -52,22 +52,55 @@ static void print_tensor(const struct accel_quantize_job *job, uint64_t index, s
         if (found[i] == NULL)
             printf(" %10s", "-");
         else
-            printf(" %9.5f%s", found[i]->error, found[i]->chosen ? "*" : " ");
+            printf(" %9.5f%s", found[i]->error, stars && found[i]->chosen ? "*" : " ");
     printf("\n");
 }
 
-void sensitivity_print(const struct accel_quantize_job *job)
+/* Of the candidate of a column; of the smallest where there is none, as F16 is for rows that no groups divide. */
+static uint64_t bytes_in(const struct accel_quantize_job *job, uint64_t index, const char *type)
+{
+    const struct accel_quantize_candidate *candidate;
+    uint64_t bytes = accel_quantize_get(job, index)->bytes;
+
+    for (uint32_t j = 0; (candidate = accel_quantize_candidate_get(job, index, j)) != NULL; j++) {
+        if (strcmp(candidate->type_name, type) == 0)
+            return candidate->bytes;
+        bytes = j == 0 ? candidate->bytes : bytes;
+    }
+    return bytes;
+}
+
+/* What tensors come to where all get the type of a column that can. */
+static void print_bytes(const struct accel_quantize_job *job, const struct columns *columns)
+{
+    printf("  %-36s", "all tensors, where it fits");
+    for (uint32_t i = 0; i < columns->count; i++) {
+        uint64_t bytes = 0;
+        char text[32];
+
+        for (uint64_t j = 0; j < accel_quantize_count(job); j++)
+            bytes += bytes_in(job, j, columns->names[i]);
+        printf(" %9s ", bytes_text(bytes, text));
+    }
+    printf("\n");
+}
+
+void sensitivity_print(const struct accel_quantize_job *job, const struct outcome *outcome)
 {
     struct columns columns = {.count = 0};
+    uint32_t limited = outcome->limited;
 
     find_columns(job, &columns);
-    printf("  %-36s", "relative error of what a matrix gives");
+    printf("  %-36s", outcome->calibration > 0 ? "relative error of outputs" : "relative error of weights");
     for (uint32_t i = 0; i < columns.count; i++)
         printf(" %9s ", columns.names[i]);
     printf("\n");
     for (uint64_t i = 0; i < accel_quantize_count(job); i++)
         if (accel_quantize_candidate_get(job, i, 0) != NULL)
-            print_tensor(job, i, &columns);
+            print_tensor(job, i, &columns, limited);
+    print_bytes(job, &columns);
+    printf(limited ? "* is what --budget chooses, by these errors and by what each matrix means to the model\n"
+                   : "With --budget SIZE a star shows the type that each matrix would get.\n");
 }
 
 json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index)

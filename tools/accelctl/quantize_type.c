@@ -44,9 +44,16 @@ uint32_t type_has_groups(const char *type)
 
 static int refuse_word(uint32_t json, const char *verb, const char *option, const char *words, const char *word)
 {
-    char text[200];
+    char text[200], list[160];
+    size_t used = 0;
 
-    snprintf(text, sizeof text, "--%s wants one of %s, not '%.40s'", option, words, word);
+    for (size_t i = 0; words[i] != '\0' && used + 3 < sizeof list; i++) {
+        if (words[i] == ' ')
+            list[used++] = ',';
+        list[used++] = words[i];
+    }
+    list[used] = '\0';
+    snprintf(text, sizeof text, "--%s wants one of %s, not '%.40s'", option, list, word);
     return usage(json, verb, text, NULL);
 }
 

@@ -107,9 +107,23 @@ const char *setting_carried(const struct accel_setting_row *row)
     return row->carried == ACCEL_CARRIED_RUN ? "run" : row->carried == ACCEL_CARRIED_PLAN ? "plan" : "driver";
 }
 
+/* Settings of plans that runs carry out by converting matrices when they load them. */
+static uint32_t is_converted(const char *name)
+{
+    static const char *const names[] = {"weights.type",       "weights.group",      "weights.scheme",
+                                        "weights.least",      "precision.adaptive", "precision.default",
+                                        "precision.critical", "language.type"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return strncmp(name, "role.", 5) == 0 && strcmp(name, "role.norm") != 0;
+}
+
 const char *setting_carried_words(const struct accel_setting_row *row)
 {
     return row->carried == ACCEL_CARRIED_RUN    ? "runs do it"
+           : is_converted(row->name)            ? "runs convert matrices"
            : row->carried == ACCEL_CARRIED_PLAN ? "only plans count with it"
                                                 : "for drivers that know it";
 }

@@ -41,7 +41,7 @@ static const struct option_row options[] = {
      "block; may be repeated",
      0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct eval_options, versions.group), "COUNT",
-     "values under one scale in planar versions: 32, 64, 128, 256, 512 or row", 0, 0},
+     "values under one scale in planar versions: 32, 64, 128, 256, 512 or row; without: 128, and 64 of 2 bits", 0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct eval_options, versions.scheme), "SCHEME",
      "of planar versions: symmetric or asymmetric", 0, 0},
     {"method", 'm', OPTION_LIST, offsetof(struct eval_options, versions.methods), "METHOD",
@@ -54,7 +54,7 @@ static const struct option_row options[] = {
     {"budget", 0, OPTION_LIST, offsetof(struct eval_options, versions.budgets), "SIZE",
      "a version whose types are chosen so that its file has at most so many bytes, as 60MB; may be repeated", 0, 0},
     {"candidate", 0, OPTION_LIST, offsetof(struct eval_options, versions.candidates), "TYPE",
-     "a type that --budget may choose; may be repeated; without: all from 2 to 8 bits", 0, 0},
+     "a type that --budget may choose; may be repeated; without: f16 and GGUF's types of 2 to 8 bits", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
      "threads that make versions; without it one for each processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
@@ -388,8 +388,11 @@ static void close_all(struct evaluation *evaluation)
     versions_end(&evaluation->versions);
 }
 
-static int check_usage(const struct eval_options *chosen)
+static int check_usage(const struct eval_options *chosen, int count)
 {
+    if (count == 0 && (chosen->against == NULL || !asks_for_versions(chosen)))
+        return say(chosen->common.json, EXIT_USAGE, "usage", "eval: wants an argument: MODEL...",
+                   "without one it wants --against and --bits, --type or --budget");
     if (chosen->text == NULL && chosen->against == NULL && !asks_for_versions(chosen))
         return say(chosen->common.json, EXIT_USAGE, "usage",
                    "eval: wants a --text, a reference to be --against, --bits, or several of them",
@@ -407,7 +410,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     int code = parse_options(verb, &count, arguments, &chosen);
 
     if (code < 0)
-        code = check_usage(&chosen);
+        code = check_usage(&chosen, count);
     if (code < 0)
         code = target_check(chosen.common.json, chosen.html, TARGET_HTML);
     if (code < 0)
@@ -437,13 +440,13 @@ static int run(int count, char **arguments, const struct verb *verb)
 const struct verb verb_eval = {
     .name = "eval",
     .summary = "how good a model is, and what smaller files of it lost",
-    .arguments = "MODEL...",
+    .arguments = "[MODEL...]",
     .detail =
         "With --text: perplexity of a text. With --against: the relative error of each tensor, and with both the "
         "Kullback-Leibler divergence from the reference, in nats, and how often both have the same likeliest token. "
         "Several files of one model come into one table. --bits makes quantized versions of the "
-        "reference (--against, else the first MODEL) in a temporary folder, which is gone when the command ends, and "
-        "puts them into the table.\n"
+        "reference (--against, which then needs no MODEL beside it, else the first MODEL) in a temporary folder, which "
+        "is gone when the command ends, and puts them into the table.\n"
         "The text is cut into windows, and each token is predicted once, from what stands before it in its window; "
         "accel/model/eval.h has the definitions. All models are loaded together and read the text side by side, with "
         "the settings of their plans: --set compute.activations=f32 leaves the rounding of weights alone.\n"
@@ -452,7 +455,7 @@ const struct verb verb_eval = {
                "what two files lost against a third",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .least = 1,
+    .least = 0,
     .most = EVAL_MOST,
     .run = run,
 };

@@ -17,12 +17,15 @@
 
 static const struct option_row options[] = {
     {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
-     "type of the matrices: q8, q4, q3, q2, nf4 or c4 with --group and --scheme; or f32, f16, bf16, q8_0, q6_k, q5_k, "
+     "type of the matrices, with --budget only the family of its candidates: q8, q4, q3, q2, nf4 or c4 with --group "
+     "and --scheme; or f32, f16, bf16, q8_0, q6_k, q5_k, "
      "q5_1, q5_0, q4_k (as without the option), q4_1, q4_0, "
      "iq4_nl, iq4_xs, mxfp4, q3_k or q2_k",
      0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
-     "values under one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4", 0, 0},
+     "values under one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4; without: 128, 64 of q2 and "
+     "nf4, row of c4",
+     0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct quantize_options, scheme), "SCHEME",
      "symmetric, as without the option, or asymmetric: with a zero point for each group; for q2, q3, q4 and q8", 0, 0},
     {"role", 'r', OPTION_LIST, offsetof(struct quantize_options, roles), "ROLE=TYPE",
@@ -30,7 +33,7 @@ static const struct option_row options[] = {
      "conv; may be repeated",
      0, 0},
     {"critical", 0, OPTION_TEXT, offsetof(struct quantize_options, critical), "TYPE",
-     "another type for attention, embedding and head", 0, 0},
+     "another type for attention, embedding and head; --role is stronger", 0, 0},
     {"method", 'm', OPTION_TEXT, offsetof(struct quantize_options, method), "METHOD",
      "nearest: the scale that the largest value gives; search: that under which a group loses least, as without "
      "--calib; importance: the same, weighted; gptq: columns make up for those before them, as with --calib",
@@ -40,18 +43,22 @@ static const struct option_row options[] = {
     {"calib-tokens", 0, OPTION_NUMBER, offsetof(struct quantize_options, calib_tokens), "N",
      "read the first N tokens of that text alone", 2, 1e15},
     {"budget", 'b', OPTION_TEXT, offsetof(struct quantize_options, budget), "SIZE",
-     "bytes of the whole file, as 60MB or 1.2GiB: each matrix gets the type that makes the sum of losses smallest", 0,
-     0},
+     "bytes of the whole file, as 60MB or 1.2GiB: each matrix gets the type that makes the sum of losses smallest; "
+     "stronger than --role and --critical",
+     0, 0},
     {"candidate", 0, OPTION_LIST, offsetof(struct quantize_options, candidates), "TYPE",
-     "a type that --budget may choose; may be repeated; without: all from 2 to 8 bits", 0, 0},
+     "a type that --budget and --sensitivity may choose; may be repeated; without: f16 and types of 2 to 8 bits, "
+     "planar "
+     "where --type is, else those of GGUF",
+     0, 0},
     {"sensitivity", 0, OPTION_FLAG, offsetof(struct quantize_options, sensitivity), NULL,
-     "print what each matrix would lose in each type, and write nothing", 0, 0},
+     "print what each matrix would lose in each type, and write nothing; OUT may be left out", 0, 0},
     {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
-     "copy tensors whose names match, as 'blk.*.attn_v.weight'; may be repeated", 0, 0},
+     "copy tensors whose names match, as 'blk.*.attn_v.weight'; stronger than all else; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
      "threads; without it one for each processor", 1, THREADS_MAX},
-    {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL, "say what would be written, and end", 0,
-     0},
+    {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL,
+     "say what would be written, and end; OUT may be left out", 0, 0},
     {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},
     COMMON_OPTIONS(struct quantize_options, common),
 };
@@ -126,7 +133,9 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     char path[4096], text[400];
     struct stat in, out;
 
-    outcome->path = arguments[1];
+    outcome->path = arguments[1] == NULL ? "OUT" : arguments[1];
+    if (arguments[1] == NULL)
+        return -1;
     if (stat(arguments[0], &in) != 0 || stat(arguments[1], &out) != 0)
         return -1;
     if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
@@ -180,6 +189,43 @@ static int32_t make(struct quantizing *quantizing)
 }
 
 /* Answers -1 to go on to the result. */
+static uint64_t file_bytes(const struct accel_model_file *file)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < accel_model_file_part_count(file); i++)
+        bytes += accel_model_file_part_bytes(file, i);
+    return bytes;
+}
+
+/* Options that would do nothing, and a missing OUT. Answers -1 to go on. */
+static int check_usage(const struct quantize_options *chosen, int count)
+{
+    const char *text = NULL, *remedy = NULL;
+
+    if (count < 2 && !chosen->dry && !chosen->sensitivity) {
+        text = "quantize: wants an argument: IN OUT";
+        remedy = "OUT may be left out with --dry-run and --sensitivity";
+    } else if (chosen->candidates.count > 0 && chosen->budget == NULL && !chosen->sensitivity) {
+        text = "quantize: --candidate is for --budget and --sensitivity";
+        remedy = "--type and --role give types without a budget";
+    }
+    return text == NULL ? -1 : say(chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+}
+
+/* Folders become folders: one that is called as a GGUF file was meant otherwise. Answers -1 to go on. */
+static int check_container(const struct accel_model_file *file, uint32_t json, const char *out)
+{
+    size_t length = out == NULL ? 0 : strlen(out);
+    char text[400];
+
+    if (accel_model_file_format(file) != ACCEL_MODEL_SAFETENSORS || length < 5 ||
+        strcmp(out + length - 5, ".gguf") != 0 || access(out, F_OK) == 0)
+        return -1;
+    snprintf(text, sizeof text, "%.300s: a folder of safetensors becomes another folder, not a GGUF file", out);
+    return say(json, EXIT_USAGE, "usage", text, "name a folder; convert_hf_to_gguf.py of llama.cpp makes GGUF of one");
+}
+
 static int open_and_make(struct quantizing *quantizing, char **arguments)
 {
     uint32_t json = quantizing->chosen->common.json;
@@ -188,8 +234,11 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     if (accel_model_file_open(arguments[0], NULL, &quantizing->file, &quantizing->error) != ACCEL_OK)
         return quantize_refuse(json, &quantizing->error);
     guard_mappings(quantizing->file, "leave the file alone while it is read");
+    quantizing->outcome.before = file_bytes(quantizing->file);
     code = check_type(quantizing->file, json, quantizing->type);
-    if (code < 0 && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
+    if (code < 0)
+        code = check_container(quantizing->file, json, arguments[1]);
+    if (code < 0 && arguments[1] != NULL && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
         code = target_check(json, arguments[1], TARGET_ANY);
     if (code >= 0)
         return code;
@@ -215,8 +264,13 @@ static int run(int count, char **arguments, const struct verb *verb)
     if (code < 0)
         code = type_name(chosen.common.json, verb->name, chosen.type, chosen.group, chosen.scheme,
                          chosen.roles.count > 0 || chosen.critical != NULL, quantizing.type);
+    if (code < 0 && count < 2)
+        arguments[1] = NULL;
+    if (code < 0)
+        code = check_usage(&chosen, count);
     if (code < 0)
         code = parse_method(chosen.common.json, verb->name, chosen.method, chosen.calib, &quantizing.method);
+    quantizing.outcome.limited = chosen.budget != NULL;
     if (code < 0 && chosen.budget != NULL)
         code = parse_bytes(chosen.common.json, verb->name, "budget", chosen.budget, &quantizing.outcome.budget);
     else if (code < 0 && chosen.sensitivity)
@@ -262,7 +316,7 @@ const struct verb verb_quantize = {
                "a file of a fifth of the size, whose rounding errors make up for each other",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .least = 2,
+    .least = 1,
     .most = 2,
     .run = run,
 };

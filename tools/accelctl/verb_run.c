@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/keep.h"
+#include "tools/accelctl/print_more.h"
 #include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/prompt.h"
@@ -166,6 +167,10 @@ static uint32_t is_of_weights(const struct accel_plan_note *note)
 
 static void print_weights(const struct accel_plan *plan)
 {
+    char types[600];
+
+    if (converts_weights(plan))
+        fprintf(stderr, "weights    converted for this run: %s\n", types_text(plan, types, sizeof types));
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
 

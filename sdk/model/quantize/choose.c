@@ -338,6 +338,17 @@ static void name_type(struct accel_quantize_job *job, uint64_t index)
     job->rows[index].to_name = target != NULL ? target->shown : job->formats[index].name;
 }
 
+/* Blocks of the type do not divide the rows. */
+static void name_wanted(struct accel_quantize_job *job, uint64_t index, uint32_t type)
+{
+    const struct target *target = find_target(type);
+    struct accel_format format = {0};
+    accel_format_describe(type, &format);
+    snprintf(job->wanted[index], sizeof(job->wanted[index]), "%s", target != NULL ? target->shown : format.name);
+    job->rows[index].wanted_name = job->wanted[index];
+    job->rows[index].reason = "rows are no whole number of blocks";
+}
+
 static void keep(struct accel_quantize_row *row, const struct accel_model_tensor *tensor, const char *reason)
 {
     row->to = row->from;
@@ -360,7 +371,8 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
                                        .from_name = tensor->type_name,
                                        .elements = elements_of(tensor),
                                        .name = tensor->name,
-                                       .reason = ""};
+                                       .reason = "",
+                                       .wanted_name = ""};
     if (reason == NULL && job->chosen != NULL && job->chosen[index] != ACCEL_TYPE_NONE)
         type = job->chosen[index];
     else if (reason == NULL)
@@ -375,7 +387,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
     }
     row->to = quantize_narrow(type, width_of(tensor));
     if (row->to != type)
-        row->reason = "rows are no whole number of blocks";
+        name_wanted(job, index, type);
     name_type(job, index);
     if (row->from == row->to)
         keep(row, tensor, row->reason);

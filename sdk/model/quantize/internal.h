@@ -32,6 +32,7 @@ struct accel_quantize_job {
     struct model_gguf_header header;
     uint32_t type;                  /* that was asked for */
     struct accel_format *formats;   /* [count] of converted tensors */
+    char (*wanted)[16];             /* [count] names of types that rows do not allow */
     struct quantize_places *places; /* [count] of converted tensors that become several; NULL in plain GGUF */
     char *config;                   /* text of config.json, of folders only */
     uint64_t identity;              /* of the bytes that will be written */

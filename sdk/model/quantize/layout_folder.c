@@ -163,6 +163,16 @@ static int name_scalar(json_t *root, uint32_t type)
     return failed;
 }
 
+static int32_t refuse_config(const char *path, bool is_object, struct accel_error *error)
+{
+    if (!is_object)
+        return model_fault(error, ACCEL_E_UNSUPPORTED, path, MODEL_NO_OFFSET, "config.json is no object");
+    model_fault(error, ACCEL_E_UNSUPPORTED, path, MODEL_NO_OFFSET,
+                "config.json says that the model is quantized already");
+    accel_error_remedy(error, "quantize the model that it was made of: digits rounded twice lose more");
+    return ACCEL_E_UNSUPPORTED;
+}
+
 int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, struct accel_error *error)
 {
     const char *path = accel_model_file_path(job->file);
@@ -175,8 +185,7 @@ int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, 
     if (code == ACCEL_OK)
         code = model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK && (!json_is_object(root) || json_object_get(root, "quantization_config") != NULL))
-        code = model_fault(error, ACCEL_E_UNSUPPORTED, path, MODEL_NO_OFFSET,
-                           "config.json says that the model is quantized already, or is no object");
+        code = refuse_config(path, json_is_object(root), error);
     if (code == ACCEL_OK && packing != NULL)
         failed = json_object_set(root, "quantization_config", packing);
     if (code == ACCEL_OK && packing == NULL && scalar)

@@ -117,8 +117,9 @@ static struct accel_quantize_job *make(const struct accel_model_file *file,
                                        .count = count,
                                        .rows = calloc((size_t)count + 1, sizeof(*job->rows)),
                                        .tensors = calloc((size_t)count + 1, sizeof(*job->tensors)),
-                                       .formats = calloc((size_t)count + 1, sizeof(*job->formats))};
-    if (job->rows != NULL && job->tensors != NULL && job->formats != NULL)
+                                       .formats = calloc((size_t)count + 1, sizeof(*job->formats)),
+                                       .wanted = calloc((size_t)count + 1, sizeof(*job->wanted))};
+    if (job->rows != NULL && job->tensors != NULL && job->formats != NULL && job->wanted != NULL)
         return job;
     accel_quantize_free(job);
     return NULL;
@@ -161,6 +162,7 @@ void accel_quantize_free(struct accel_quantize_job *job) ACCEL_NOEXCEPT
     free(job->rows);
     free(job->tensors);
     free(job->formats);
+    free(job->wanted);
     free(job->places);
     free(job->config);
     quantize_statistics_free(job->statistics);

@@ -305,6 +305,14 @@ static int32_t check_ids(const struct quantize_text *text, struct accel_error *e
     return ACCEL_OK;
 }
 
+static int32_t refuse_short(const struct quantize_text *text, struct accel_error *error)
+{
+    accel_error_set(error, ACCEL_E_INVALID, "calibration: a text of %llu tokens, %u are the least",
+                    (unsigned long long)(text->ids == NULL ? 0 : text->id_count), QUANTIZE_TOKENS_LEAST);
+    accel_error_remedy(error, "a text of a few thousand words, as the model will be used for");
+    return ACCEL_E_INVALID;
+}
+
 int32_t quantize_text_check(const struct quantize_text *text, struct accel_error *error)
 {
     uint64_t longest;
@@ -314,8 +322,7 @@ int32_t quantize_text_check(const struct quantize_text *text, struct accel_error
     if (text->model == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "calibration: no model that runs over its tokens");
     if (text->ids == NULL || text->id_count < QUANTIZE_TOKENS_LEAST)
-        return accel_error_set(error, ACCEL_E_INVALID, "calibration: a text of %llu tokens, %u are the least",
-                               (unsigned long long)(text->ids == NULL ? 0 : text->id_count), QUANTIZE_TOKENS_LEAST);
+        return refuse_short(text, error);
     longest = session_longest_context(text->model);
     if (text->chunk > longest || text->chunk == 1)
         return accel_error_set(error, ACCEL_E_INVALID, "calibration: windows of %llu tokens; %s takes from 2 to %llu",

@@ -2,6 +2,7 @@
 /* A session's life: load, and free in any state. */
 #include "sdk/model/session/internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { PROCESSORS = 1024 };
@@ -42,9 +43,11 @@ static int32_t refuse_short(const struct accel_session *session, struct accel_er
         error->asked = fit.needed;
         error->free = fit.budget;
     }
-    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %.1f MiB, %.1f MiB more than the budget of %.1f MiB (%s)",
-                    (double)fit.needed / MIB, (double)fit.short_by / MIB, (double)fit.budget / MIB, fit.budget_origin);
-    accel_error_remedy(error, "a shorter context or a smaller batch, or a model with fewer bits in a weight");
+    accel_error_set(
+        error, ACCEL_E_MEMORY, "the plan needs %.2f MiB, %" PRIu64 " KiB more than the budget of %.2f MiB (%s)",
+        (double)fit.needed / MIB, (fit.short_by + 1023) / 1024, (double)fit.budget / MIB, fit.budget_origin);
+    accel_error_remedy(error, "a smaller context or batch (--set context=, batch=), or fewer bits in a weight: "
+                              "--set precision.dynamic=true takes them away until it fits");
     return ACCEL_E_MEMORY;
 }
 

@@ -37,11 +37,13 @@ struct accel_quantize_row {
     uint64_t elements;
     uint64_t bytes; /**< in the file that is written */
     const char *name;
-    const char *reason;    /**< why it has not the type that was asked for, or empty */
-    double relative_error; /**< root of the sum of squared differences over that of squares; 0 where copied; filled by
-                                accel_quantize_run for tensors that this run wrote, -1 for those of an earlier one */
-    double output_error;   /**< the same of what the matrix gives for its calibrated inputs, of up to 128 of its rows;
-                                -1 where that is not known */
+    const char *reason;      /**< why it has not the type that was asked for, or empty */
+    double relative_error;   /**< root of the sum of squared differences over that of squares; 0 where copied; filled by
+                                  accel_quantize_run for tensors that this run wrote, -1 for those of an earlier one */
+    double output_error;     /**< the same of what the matrix gives for its calibrated inputs, of up to 128 of its rows;
+                                  -1 where that is not known */
+    const char *wanted_name; /**< of the type that was asked for, where `reason` is that blocks of it do not divide the
+                                rows; else empty */
 };
 
 /** Tells how far a run is. Not 0 ends it with ACCEL_E_CANCELLED; what was written is kept. Any thread of the run, one
