@@ -8,13 +8,13 @@ check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
 tests_fuzz_fuzz_gguf_SOURCES = %D%/fuzz_gguf.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_gguf_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_gguf_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 tests_fuzz_fuzz_safetensors_SOURCES = %D%/fuzz_safetensors.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_safetensors_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_safetensors_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 tests_fuzz_fuzz_packed_SOURCES = %D%/fuzz_packed.c %D%/fuzz_container.h %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_packed_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_packed_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 tests_fuzz_fuzz_config_SOURCES = %D%/fuzz_config.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel.la -lm
+tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -lm
 tests_fuzz_fuzz_profile_SOURCES = %D%/fuzz_profile.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_profile_LDADD = libaccel-core.la
 tests_fuzz_fuzz_tables_SOURCES = %D%/fuzz_tables.c %D%/fuzz.h %D%/replay.c
@@ -25,9 +25,9 @@ tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
 tests_fuzz_fuzz_tokenizer_SOURCES = %D%/fuzz_tokenizer.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_tokenizer_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_tokenizer_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 tests_fuzz_fuzz_chat_SOURCES = %D%/fuzz_chat.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_chat_LDADD = libaccel-model-core.la libaccel.la
+tests_fuzz_fuzz_chat_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
