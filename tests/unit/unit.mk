@@ -282,6 +282,10 @@ tests_unit_format_planes_SOURCES = %D%/format_planes.c %D%/format_support.h
 tests_unit_format_planes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_planes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 EXTRA_DIST += sdk/quant/LAYOUT.md tests/fixtures/planes/example.gguf tests/fixtures/planes/example.safetensors
+unit_tests += tests/unit/format_rows
+tests_unit_format_rows_SOURCES = %D%/format_rows.c
+tests_unit_format_rows_LDADD = $(model_test_libs) -lm
+
 unit_tests += tests/unit/format_packed
 tests_unit_format_packed_SOURCES = %D%/format_packed.c %D%/format_support.h
 tests_unit_format_packed_LDADD = $(model_test_libs) -lm

@@ -3,12 +3,13 @@
 #include "config.h"
 
 #include <accel/model/eval.h>
-#include <accel/quant/format.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sdk/model/format/rows.h"
 
 /* Values of a run of rows, rounded to whole rows. */
 #define RUN_VALUES ((uint64_t)1 << 18)
@@ -43,21 +44,6 @@ struct work {
     struct accel_error *error;
 };
 
-static uint64_t width_of(const struct accel_model_tensor *tensor)
-{
-    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
-}
-
-/* The file has checked that this does not overflow. */
-static uint64_t elements_of(const struct accel_model_tensor *tensor)
-{
-    uint64_t elements = 1;
-
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        elements *= tensor->dims[i];
-    return elements;
-}
-
 static int32_t no_memory(const struct work *work)
 {
     return accel_error_set(work->error, ACCEL_E_MEMORY, "%s: no memory to compare tensors",
@@ -87,78 +73,13 @@ static int32_t make_room(struct work *work, uint64_t values, uint64_t bytes)
     return ACCEL_OK;
 }
 
-/** How the rows of a tensor lie: those of each plane behind each other, and the planes one after the other. */
-struct layout {
-    uint32_t planes;
-    uint64_t rows;
-    size_t row_bytes[ACCEL_FORMAT_PLANES];
-    size_t all; /* of a row in all planes */
-};
-
 /* False after a reason has been given. */
-static bool layout_of(struct row *row, const struct accel_model_tensor *tensor, struct layout *out_layout)
+static bool rows_of(struct row *row, const struct accel_model_tensor *tensor, struct model_rows *out_rows)
 {
-    size_t width = (size_t)width_of(tensor);
-    struct accel_format format;
-    bool known = accel_format_describe(tensor->type, &format) == ACCEL_OK;
-    const void *zeros[ACCEL_FORMAT_PLANES];
-    const uint64_t zero = 0;
-    float value;
-
-    /* Integers carry no real values: one zero is enough to find out. */
-    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
-        zeros[p] = &zero;
-    known = known && accel_format_decode(tensor->type, zeros, format.kind == ACCEL_FORMAT_SCALAR, &value) == ACCEL_OK;
-    *out_layout = (struct layout){.planes = known ? format.planes : 0, .rows = elements_of(tensor) / width};
-    for (uint32_t p = 0; p < out_layout->planes; p++) {
-        known = known && accel_format_row_bytes(tensor->type, p, width, &out_layout->row_bytes[p]) == ACCEL_OK;
-        out_layout->all += out_layout->row_bytes[p];
-    }
-    if (!known || tensor->bytes / out_layout->all != out_layout->rows || tensor->bytes % out_layout->all != 0)
+    if (model_rows_of(tensor, tensor->type, out_rows) != ACCEL_OK ||
+        tensor->bytes / out_rows->all_bytes != out_rows->rows || tensor->bytes % out_rows->all_bytes != 0)
         snprintf(row->reason, sizeof row->reason, "%.40s is not decoded here", tensor->type_name);
     return row->reason[0] == '\0';
-}
-
-/* Reads `rows` rows of each plane, or finds them where they are mapped. */
-static int32_t find_planes(struct work *work, const struct accel_model_file *file,
-                           const struct accel_model_tensor *tensor, const struct layout *layout, uint64_t at,
-                           uint64_t rows, const unsigned char *planes[ACCEL_FORMAT_PLANES])
-{
-    const unsigned char *data = accel_model_file_data(file, tensor);
-    unsigned char *to = work->bytes;
-    uint64_t begin = 0;
-    int32_t code = ACCEL_OK;
-
-    for (uint32_t p = 0; p < layout->planes && code == ACCEL_OK; p++) {
-        uint64_t offset = begin + at * layout->row_bytes[p], bytes = rows * layout->row_bytes[p];
-
-        planes[p] = data != NULL ? data + offset : to;
-        if (data == NULL)
-            code = accel_model_file_read(file, tensor, offset, bytes, to, work->error);
-        to += data == NULL ? bytes : 0;
-        begin += layout->rows * layout->row_bytes[p];
-    }
-    return code;
-}
-
-/* Decodes `rows` rows from row `at`. */
-static int32_t decode(struct work *work, uint32_t which, const struct accel_model_tensor *tensor,
-                      const struct layout *layout, uint64_t at, uint64_t rows)
-{
-    const struct accel_model_file *file = which ? work->reference : work->file;
-    const unsigned char *planes[ACCEL_FORMAT_PLANES] = {NULL};
-    size_t width = (size_t)width_of(tensor);
-    int32_t code = find_planes(work, file, tensor, layout, at, rows, planes);
-
-    for (uint64_t row = 0; row < rows && code == ACCEL_OK; row++) {
-        const void *here[ACCEL_FORMAT_PLANES] = {NULL};
-
-        for (uint32_t p = 0; p < layout->planes; p++)
-            here[p] = planes[p] + row * layout->row_bytes[p];
-        code = accel_format_decode(tensor->type, here, width, work->values[which] + row * width);
-    }
-    return code == ACCEL_OK ? ACCEL_OK
-                            : accel_error_set(work->error, code, "tensor %.100s cannot be decoded", tensor->name);
 }
 
 static int32_t advance(struct work *work, uint64_t elements)
@@ -181,19 +102,22 @@ static void measure(const struct work *work, uint64_t count, double *difference,
     }
 }
 
-static int32_t compare_values(struct work *work, struct row *row, const struct layout *here, const struct layout *there)
+static int32_t compare_values(struct work *work, struct row *row, const struct model_rows *here,
+                              const struct model_rows *there)
 {
-    uint64_t width = width_of(row->here), rows = row->tensor.elements / width;
+    uint64_t width = model_tensor_width(row->here), rows = row->tensor.elements / width;
     uint64_t run = width >= RUN_VALUES ? 1 : RUN_VALUES / width;
     double difference = 0, power = 0;
-    int32_t code = make_room(work, run * width, run * (here->all > there->all ? here->all : there->all));
+    int32_t code =
+        make_room(work, run * width, run * (here->all_bytes > there->all_bytes ? here->all_bytes : there->all_bytes));
 
     for (uint64_t at = 0; at < rows && code == ACCEL_OK; at += run) {
         uint64_t count = rows - at < run ? rows - at : run;
 
-        code = decode(work, 0, row->here, here, at, count);
+        code = model_rows_decode(work->file, row->here, here, at, count, work->bytes, work->values[0], work->error);
         if (code == ACCEL_OK)
-            code = decode(work, 1, row->there, there, at, count);
+            code = model_rows_decode(work->reference, row->there, there, at, count, work->bytes, work->values[1],
+                                     work->error);
         if (code == ACCEL_OK)
             measure(work, count * width, &difference, &power, &row->tensor.largest);
         if (code == ACCEL_OK)
@@ -215,14 +139,14 @@ static int32_t compare_values(struct work *work, struct row *row, const struct l
 
 static int32_t compare_row(struct work *work, struct row *row)
 {
-    struct layout here, there;
+    struct model_rows here, there;
 
-    if (row->tensor.elements == 0 || elements_of(row->there) != row->tensor.elements ||
-        width_of(row->here) != width_of(row->there)) {
+    if (row->tensor.elements == 0 || model_tensor_elements(row->there) != row->tensor.elements ||
+        model_tensor_width(row->here) != model_tensor_width(row->there)) {
         snprintf(row->reason, sizeof row->reason, "the shapes differ, or hold nothing");
         return advance(work, row->tensor.elements);
     }
-    if (!layout_of(row, row->here, &here) || !layout_of(row, row->there, &there))
+    if (!rows_of(row, row->here, &here) || !rows_of(row, row->there, &there))
         return advance(work, row->tensor.elements);
     return compare_values(work, row, &here, &there);
 }
@@ -264,7 +188,7 @@ static int32_t make_rows(struct work *work)
         const struct accel_model_tensor *there =
             work->reference == NULL ? NULL : accel_model_file_find(work->reference, tensor->name);
 
-        table->sums.elements += elements_of(tensor);
+        table->sums.elements += model_tensor_elements(tensor);
         table->sums.bytes += tensor->bytes;
         if (there == NULL)
             continue;
@@ -272,11 +196,11 @@ static int32_t make_rows(struct work *work)
                                                               .name = keep(&at, tensor->name),
                                                               .type = keep(&at, tensor->type_name),
                                                               .reference = keep(&at, there->type_name),
-                                                              .elements = elements_of(tensor),
+                                                              .elements = model_tensor_elements(tensor),
                                                               .bytes = tensor->bytes},
                                                    .here = tensor,
                                                    .there = there};
-        work->all += elements_of(tensor);
+        work->all += model_tensor_elements(tensor);
     }
     table->sums.tensors = tensors;
     table->sums.bits_per_weight =

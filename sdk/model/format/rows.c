@@ -3,8 +3,23 @@
 
 #include "sdk/model/format/rows.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+uint64_t model_tensor_width(const struct accel_model_tensor *tensor)
+{
+    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+}
+
+uint64_t model_tensor_elements(const struct accel_model_tensor *tensor)
+{
+    uint64_t elements = 1;
+
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d];
+    return elements;
+}
 
 /* Integers carry no real values: one zero is enough to find out. */
 static bool is_decoded(const struct accel_format *format)
@@ -27,7 +42,7 @@ int32_t model_rows_of(const struct accel_model_tensor *tensor, uint32_t type, st
         return ACCEL_E_UNSUPPORTED;
     out_rows->type = type;
     out_rows->planes = format.planes;
-    out_rows->width = tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+    out_rows->width = model_tensor_width(tensor);
     out_rows->rows = 1;
     for (uint32_t d = 0; d + 1 < tensor->rank; d++)
         out_rows->rows *= tensor->dims[d];
@@ -65,7 +80,7 @@ static int32_t find_planes(const struct accel_model_file *file, const struct acc
         planes[p] = data != NULL ? data + offset : to;
         if (data == NULL)
             code = accel_model_file_read(file, tensor, offset, bytes, to, error);
-        to += bytes;
+        to += data == NULL ? bytes : 0;
     }
     return code;
 }
@@ -88,4 +103,42 @@ int32_t model_rows_decode(const struct accel_model_file *file, const struct acce
                                    tensor->name);
     }
     return code;
+}
+
+void model_row_planes(const struct model_rows *rows, void *row, void *out_planes[ACCEL_FORMAT_PLANES])
+{
+    unsigned char *at = row;
+
+    for (uint32_t p = 0; p < rows->planes; p++) {
+        out_planes[p] = at;
+        at += rows->row_bytes[p];
+    }
+}
+
+int32_t model_row_fit(const struct model_rows *rows, const float *values, const float *weight, void *row, float *again)
+{
+    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
+    int32_t code;
+
+    model_row_planes(rows, row, planes);
+    code = accel_format_fit(rows->type, values, weight, (size_t)rows->width, planes);
+    return code == ACCEL_OK ? accel_format_decode(rows->type, (const void *const *)planes, (size_t)rows->width, again)
+                            : code;
+}
+
+void model_loss_add(struct model_loss *loss, const float *values, const float *again, const float *weight,
+                    uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        double w = weight == NULL ? 1 : (double)weight[i], value = (double)values[i];
+        double difference = (double)again[i] - value;
+
+        loss->difference += w * difference * difference;
+        loss->power += w * value * value;
+    }
+}
+
+double model_loss_error(const struct model_loss *loss)
+{
+    return loss->power > 0 ? sqrt(loss->difference / loss->power) : 0;
 }

@@ -123,35 +123,24 @@ static struct form form_of(const struct adapting *a, const struct matrix *m, uin
 
 /* Adds what one row loses. */
 static int32_t measure_row(const struct adapting *a, const struct matrix *m, const struct model_rows *from,
-                           const struct model_rows *to, uint64_t row, double *difference, double *power)
+                           const struct model_rows *to, uint64_t row, struct model_loss *loss)
 {
     float *again = a->values + from->width;
-    unsigned char *bytes = (unsigned char *)(again + from->width);
-    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-    const void *read[ACCEL_FORMAT_PLANES] = {NULL};
+    void *bytes = again + from->width;
     int32_t code = model_rows_decode(a->file, m->tensor, from, row, 1, bytes, a->values, a->error);
 
     if (code != ACCEL_OK)
         return code;
-    for (uint32_t p = 0; p < to->planes; p++) {
-        planes[p] = bytes;
-        read[p] = bytes;
-        bytes += to->row_bytes[p];
-    }
-    code = accel_format_fit(to->type, a->values, NULL, (size_t)from->width, planes);
-    if (code == ACCEL_OK)
-        code = accel_format_decode(to->type, read, (size_t)from->width, again);
-    for (uint64_t i = 0; i < from->width && code == ACCEL_OK; i++) {
-        *difference += ((double)again[i] - a->values[i]) * ((double)again[i] - a->values[i]);
-        *power += (double)a->values[i] * a->values[i];
-    }
-    return code == ACCEL_OK ? ACCEL_OK
-                            : accel_error_set(a->error, code, "tensor '%s' cannot be converted", m->tensor->name);
+    code = model_row_fit(to, a->values, NULL, bytes, again);
+    if (code != ACCEL_OK)
+        return accel_error_set(a->error, code, "tensor '%s' cannot be converted", m->tensor->name);
+    model_loss_add(loss, a->values, again, NULL, from->width);
+    return ACCEL_OK;
 }
 
 static int32_t measure(const struct adapting *a, const struct matrix *m, struct form *form)
 {
-    double difference = 0, power = 0;
+    struct model_loss loss = {0, 0};
     struct model_rows from, to;
     uint64_t step;
     int32_t code = model_rows_of(m->tensor, m->tensor->type, &from);
@@ -162,8 +151,8 @@ static int32_t measure(const struct adapting *a, const struct matrix *m, struct 
     code = model_rows_of(m->tensor, form->type, &to);
     step = from.rows / SAMPLE == 0 ? 1 : from.rows / SAMPLE;
     for (uint64_t row = 0; row < from.rows && code == ACCEL_OK; row += step)
-        code = measure_row(a, m, &from, &to, row, &difference, &power);
-    form->error = power > 0 ? sqrt(difference / power) : 0;
+        code = measure_row(a, m, &from, &to, row, &loss);
+    form->error = model_loss_error(&loss);
     return code;
 }
 

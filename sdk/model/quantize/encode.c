@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sdk/model/format/pool.h"
+#include "sdk/model/format/rows.h"
 #include "sdk/model/quantize/dense.h"
 #include "sdk/model/quantize/gptq_solve.h"
 
@@ -22,8 +23,7 @@
 
 uint64_t quantize_width(const struct accel_quantize_job *job, uint64_t index)
 {
-    const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
-    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
+    return model_tensor_width(accel_model_file_tensor(job->file, index));
 }
 
 int32_t quantize_room_make(struct quantize_room *room, uint64_t wanted, const char *path, struct accel_error *error)
@@ -80,22 +80,6 @@ void quantize_release(const struct accel_quantize_job *job, const unsigned char 
     }
 }
 
-/* Pointers to the planes of a row, which lie one after the other; answers their bytes together. */
-static size_t planes_at(uint32_t type, size_t width, const void *row, void *out_planes[ACCEL_FORMAT_PLANES])
-{
-    struct accel_format format;
-    size_t bytes = 0, plane;
-    if (accel_format_describe(type, &format) != ACCEL_OK)
-        return 0;
-    for (uint32_t p = 0; p < format.planes; p++) {
-        if (accel_format_row_bytes(type, p, width, &plane) != ACCEL_OK)
-            return 0;
-        out_planes[p] = (void *)((uintptr_t)row + bytes);
-        bytes += plane;
-    }
-    return bytes;
-}
-
 static int32_t refuse_tensor(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, int32_t code,
                              struct accel_error *error)
 {
@@ -131,65 +115,27 @@ static uint32_t largest_bits(const float *values, size_t count)
     return most;
 }
 
-/* Rows of a tensor whose planes lie one after the other, each with all rows: read to the same order, of these rows. */
-static int32_t read_planes(const struct accel_quantize_job *job, struct quantize_chunk *chunk, size_t width,
-                           void *out_planes[ACCEL_FORMAT_PLANES], size_t out_bytes[ACCEL_FORMAT_PLANES],
+static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize_chunk *chunk,
                            struct accel_error *error)
 {
-    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
     const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, chunk->tensor);
-    const char *path = accel_model_file_path(job->file);
-    const uint64_t all = row->elements / width;
-    uint64_t offset = 0;
-    size_t sum = planes_at(row->from, width, NULL, out_planes), at = 0;
-    int32_t code = quantize_room_make(&chunk->in, chunk->rows * sum, path, error);
-    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && code == ACCEL_OK; p++) {
-        out_bytes[p] = 0;
-        if (accel_format_row_bytes(row->from, p, width, &out_bytes[p]) != ACCEL_OK)
-            break;
-        out_planes[p] = (unsigned char *)chunk->in.data + at;
-        code = accel_model_file_read(job->file, tensor, offset + chunk->row * out_bytes[p], chunk->rows * out_bytes[p],
-                                     out_planes[p], error);
-        at += chunk->rows * out_bytes[p];
-        offset += all * out_bytes[p];
-    }
-    return code;
-}
-
-static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize_chunk *chunk, size_t width,
-                           struct accel_error *error)
-{
-    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
-    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-    size_t bytes[ACCEL_FORMAT_PLANES] = {0};
-    const unsigned char *data;
-    struct accel_format format;
+    const unsigned char *data = accel_model_file_data(job->file, tensor);
     float *values = chunk->values.data;
-    int32_t code = accel_format_describe(row->from, &format);
-    if (code == ACCEL_OK)
-        code = accel_format_row_bytes(row->from, 0, width, &bytes[0]);
+    struct model_rows from;
+    int32_t code = model_rows_of(tensor, tensor->type, &from);
     if (code != ACCEL_OK)
         return refuse_tensor(job, chunk, code, error);
-    if (format.planes > 1)
-        code = read_planes(job, chunk, width, planes, bytes, error);
-    else if ((code = quantize_read(job, chunk, chunk->row * bytes[0], chunk->rows * bytes[0], &data, error)) ==
-             ACCEL_OK)
-        planes[0] = (void *)(uintptr_t)data;
+    if (data == NULL)
+        code = quantize_room_make(&chunk->in, chunk->rows * from.all_bytes, accel_model_file_path(job->file), error);
+    if (code == ACCEL_OK)
+        code = model_rows_decode(job->file, tensor, &from, chunk->row, chunk->rows, chunk->in.data, values, error);
     if (code != ACCEL_OK)
         return code;
-    for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
-        const void *from[ACCEL_FORMAT_PLANES] = {NULL};
-        for (uint32_t p = 0; p < format.planes; p++)
-            from[p] = (const unsigned char *)planes[p] + r * bytes[p];
-        code = accel_format_decode(row->from, from, width, values + r * width);
-    }
-    if (code != ACCEL_OK)
-        return refuse_tensor(job, chunk, code, error);
-    if (format.planes == 1)
-        quantize_release(job, planes[0], chunk->rows * bytes[0]);
-    if (largest_bits(values, chunk->rows * width) < accel_f32_bits(INFINITY))
+    if (data != NULL && from.planes == 1)
+        quantize_release(job, data + chunk->row * from.all_bytes, chunk->rows * from.all_bytes);
+    if (largest_bits(values, chunk->rows * from.width) < accel_f32_bits(INFINITY))
         return ACCEL_OK;
-    for (uint64_t i = 0; i < chunk->rows * width; i++)
+    for (uint64_t i = 0; i < chunk->rows * from.width; i++)
         if (!isfinite(values[i]))
             return refuse_values(job, chunk, i, error);
     return ACCEL_OK;
@@ -198,8 +144,9 @@ static int32_t decode_rows(const struct accel_quantize_job *job, struct quantize
 /* ---- what is written ---- */
 
 static int32_t compensate(const struct accel_quantize_job *job, const struct quantize_way *way,
-                          struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct accel_error *error)
+                          struct quantize_chunk *chunk, const struct model_rows *to, struct accel_error *error)
 {
+    const size_t width = (size_t)to->width;
     const char *path = accel_model_file_path(job->file);
     const struct gptq_matrix matrix = {.type = job->rows[chunk->tensor].to,
                                        .sweeps = SWEEPS,
@@ -215,28 +162,28 @@ static int32_t compensate(const struct accel_quantize_job *job, const struct qua
     if (code != ACCEL_OK)
         return code;
     memcpy(chunk->work.data, chunk->values.data, chunk->rows * width * sizeof(float));
-    code = gptq_solve(&matrix, chunk->work.data, chunk->rows, chunk->out.data, to_bytes, chunk->scratch.data);
+    code = gptq_solve(&matrix, chunk->work.data, chunk->rows, chunk->out.data, to->all_bytes, chunk->scratch.data);
     if (code == ACCEL_OK)
-        code = gptq_refine(&matrix, chunk->values.data, chunk->work.data, chunk->rows, chunk->out.data, to_bytes,
+        code = gptq_refine(&matrix, chunk->values.data, chunk->work.data, chunk->rows, chunk->out.data, to->all_bytes,
                            chunk->scratch.data);
     return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
 }
 
 static int32_t encode_rows(const struct accel_quantize_job *job, const struct quantize_way *way,
-                           struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct accel_error *error)
+                           struct quantize_chunk *chunk, const struct model_rows *to, struct accel_error *error)
 {
-    const uint32_t type = job->rows[chunk->tensor].to;
+    const size_t width = (size_t)to->width;
     int32_t code = ACCEL_OK;
     if (way->method == ACCEL_QUANTIZE_METHOD_GPTQ)
-        return compensate(job, way, chunk, width, to_bytes, error);
+        return compensate(job, way, chunk, to, error);
     for (uint64_t r = 0; r < chunk->rows && code == ACCEL_OK; r++) {
-        void *to[ACCEL_FORMAT_PLANES] = {NULL};
+        void *planes[ACCEL_FORMAT_PLANES] = {NULL};
         const float *values = (const float *)chunk->values.data + r * width;
-        planes_at(type, width, (unsigned char *)chunk->out.data + r * to_bytes, to);
+        model_row_planes(to, (unsigned char *)chunk->out.data + r * to->all_bytes, planes);
         if (way->method == ACCEL_QUANTIZE_METHOD_NEAREST)
-            code = accel_format_encode(type, values, width, to);
+            code = accel_format_encode(to->type, values, width, planes);
         else
-            code = accel_format_fit(type, values, way->weight, width, to);
+            code = accel_format_fit(to->type, values, way->weight, width, planes);
     }
     return code == ACCEL_OK ? ACCEL_OK : refuse_tensor(job, chunk, code, error);
 }
@@ -297,24 +244,24 @@ static void add_squares(const float *values, const float *again, size_t count, s
 }
 
 /* Sums of squares over the values and what will be stored of them, row by row. */
-static int32_t measure(const struct accel_quantize_job *job, const struct quantize_chunk *chunk, size_t width,
-                       size_t to_bytes, struct quantize_sums *sums, struct accel_error *error)
+static int32_t measure(const struct accel_quantize_job *job, const struct quantize_chunk *chunk,
+                       const struct model_rows *to, struct quantize_sums *sums, struct accel_error *error)
 {
     float *again = chunk->again.data;
-    const uint32_t type = job->rows[chunk->tensor].to;
+    const size_t width = (size_t)to->width;
     int32_t code = ACCEL_OK;
     for (uint64_t row = 0; row < chunk->rows && code == ACCEL_OK; row++) {
         const float *values = (const float *)chunk->values.data + row * width;
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-        planes_at(type, width, (const unsigned char *)chunk->out.data + row * to_bytes, planes);
-        code = accel_format_decode(type, (const void *const *)planes, width, again);
+        model_row_planes(to, (unsigned char *)chunk->out.data + row * to->all_bytes, planes);
+        code = accel_format_decode(to->type, (const void *const *)planes, width, again);
         if (code != ACCEL_OK)
             break;
         /* Only what a half does not hold can be too large for a scale. */
         const bool large = largest_bits(values, width) > accel_f32_bits(HALF_LARGEST) ||
                            largest_bits(again, width) >= accel_f32_bits(INFINITY);
         for (size_t i = 0; i < width && large; i++)
-            if (is_too_large(type, values, again[i], i, width))
+            if (is_too_large(to->type, values, again[i], i, width))
                 return refuse_overflow(job, chunk, row, i, width, error);
         add_squares(values, again, width, sums);
     }
@@ -322,18 +269,18 @@ static int32_t measure(const struct accel_quantize_job *job, const struct quanti
 }
 
 /* Sums of squares of what sampled rows give, of which the values are gathered at the beginning of the chunk. */
-static void measure_outputs(const struct accel_quantize_job *job, const struct quantize_way *way,
-                            struct quantize_chunk *chunk, size_t width, size_t to_bytes, struct quantize_sums *sums)
+static void measure_outputs(const struct quantize_way *way, struct quantize_chunk *chunk, const struct model_rows *to,
+                            struct quantize_sums *sums)
 {
-    const uint32_t type = job->rows[chunk->tensor].to;
+    const size_t width = (size_t)to->width;
     float *differences = chunk->work.data, *values = chunk->values.data;
     size_t count = 0;
     for (uint64_t row = 0; row < chunk->rows; row++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
         if ((chunk->row + row) % way->sampled != 0)
             continue;
-        planes_at(type, width, (const unsigned char *)chunk->out.data + row * to_bytes, planes);
-        accel_format_decode(type, (const void *const *)planes, width, differences + count * width);
+        model_row_planes(to, (unsigned char *)chunk->out.data + row * to->all_bytes, planes);
+        accel_format_decode(to->type, (const void *const *)planes, width, differences + count * width);
         memmove(values + count * width, values + row * width, width * sizeof(*values));
         for (size_t i = 0; i < width; i++)
             differences[count * width + i] -= values[count * width + i];
@@ -350,27 +297,25 @@ int32_t quantize_encode(const struct accel_quantize_job *job, const struct quant
                         struct quantize_chunk *chunk, size_t *out_row_bytes, struct quantize_sums *out_sums,
                         struct accel_error *error)
 {
-    const struct accel_quantize_row *row = &job->rows[chunk->tensor];
     const char *path = accel_model_file_path(job->file);
-    void *planes[ACCEL_FORMAT_PLANES];
-    size_t width = (size_t)quantize_width(job, chunk->tensor), to_bytes = planes_at(row->to, width, NULL, planes);
-    int32_t code;
-    *out_row_bytes = to_bytes;
+    struct model_rows to;
+    int32_t code = model_rows_of(accel_model_file_tensor(job->file, chunk->tensor), job->rows[chunk->tensor].to, &to);
+    *out_row_bytes = to.all_bytes;
     *out_sums = (struct quantize_sums){0};
-    if (to_bytes == 0)
-        return refuse_tensor(job, chunk, ACCEL_E_INVALID, error);
-    code = quantize_room_make(&chunk->values, chunk->rows * width * sizeof(float), path, error);
+    if (code != ACCEL_OK)
+        return refuse_tensor(job, chunk, code, error);
+    code = quantize_room_make(&chunk->values, chunk->rows * to.width * sizeof(float), path, error);
     if (code == ACCEL_OK)
-        code = quantize_room_make(&chunk->out, chunk->rows * to_bytes, path, error);
+        code = quantize_room_make(&chunk->out, chunk->rows * to.all_bytes, path, error);
     if (code == ACCEL_OK)
-        code = quantize_room_make(&chunk->again, width * sizeof(float), path, error);
+        code = quantize_room_make(&chunk->again, to.width * sizeof(float), path, error);
     if (code == ACCEL_OK)
-        code = decode_rows(job, chunk, width, error);
+        code = decode_rows(job, chunk, error);
     if (code == ACCEL_OK)
-        code = encode_rows(job, way, chunk, width, to_bytes, error);
+        code = encode_rows(job, way, chunk, &to, error);
     if (code == ACCEL_OK)
-        code = measure(job, chunk, width, to_bytes, out_sums, error);
+        code = measure(job, chunk, &to, out_sums, error);
     if (code == ACCEL_OK && way->sampled > 0)
-        measure_outputs(job, way, chunk, width, to_bytes, out_sums);
+        measure_outputs(way, chunk, &to, out_sums);
     return code;
 }

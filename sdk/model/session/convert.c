@@ -8,7 +8,6 @@
 
 #include "sdk/model/session/internal.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +32,7 @@ struct job {
 struct share {
     const struct job *job;
     uint64_t begin, end;
-    double difference, power;
+    struct model_loss loss;
     struct accel_error error;
     int32_t code;
     uint32_t started;
@@ -65,31 +64,16 @@ static int32_t make_room(const struct job *job, struct room *room, struct accel_
 static int32_t convert_row(struct share *share, const struct room *room, const float *values, uint64_t row)
 {
     const struct job *job = share->job;
-    void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-    const void *read[ACCEL_FORMAT_PLANES] = {NULL};
-    unsigned char *at = room->encoded;
-    int32_t code;
+    const unsigned char *at = room->encoded;
+    int32_t code = model_row_fit(&job->to, values, NULL, room->encoded, room->again);
 
-    for (uint32_t p = 0; p < job->to.planes; p++) {
-        planes[p] = at;
-        read[p] = at;
-        at += job->to.row_bytes[p];
-    }
-    code = accel_format_fit(job->to.type, values, NULL, (size_t)job->to.width, planes);
-    if (code == ACCEL_OK)
-        code = accel_format_decode(job->to.type, read, (size_t)job->to.width, room->again);
     if (code != ACCEL_OK)
         return accel_error_set(&share->error, code, "%s: tensor '%s', row %llu: it cannot be converted",
                                accel_model_file_path(job->source->file), job->tensor->name, (unsigned long long)row);
-    for (uint32_t p = 0; p < job->to.planes; p++)
+    for (uint32_t p = 0; p < job->to.planes; at += job->to.row_bytes[p], p++)
         if (job->planes[p] != NULL)
-            memcpy(job->planes[p] + row * job->to.row_bytes[p], planes[p], job->to.row_bytes[p]);
-    for (uint64_t i = 0; i < job->to.width; i++) {
-        double difference = (double)room->again[i] - values[i];
-
-        share->difference += difference * difference;
-        share->power += (double)values[i] * values[i];
-    }
+            memcpy(job->planes[p] + row * job->to.row_bytes[p], at, job->to.row_bytes[p]);
+    model_loss_add(&share->loss, values, room->again, NULL, job->to.width);
     return ACCEL_OK;
 }
 
@@ -114,7 +98,7 @@ static void *convert_share(void *data)
 
 /* The caller is one of the threads; where another cannot be had, the caller does its part. Sums are added in the order
  * of the shares, so that they are the same in every run. */
-static int32_t convert_all(const struct job *job, double *out_difference, double *out_power, struct accel_error *error)
+static int32_t convert_all(const struct job *job, struct model_loss *out_loss, struct accel_error *error)
 {
     uint32_t count = job->source->threads == 0 ? 1 : job->source->threads;
     struct share *shares;
@@ -136,7 +120,7 @@ static int32_t convert_all(const struct job *job, double *out_difference, double
     for (uint32_t i = 1; i < count; i++)
         shares[i].started = pthread_create(&shares[i].thread, NULL, convert_share, &shares[i]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    *out_difference = *out_power = 0;
+    *out_loss = (struct model_loss){0};
     for (uint32_t i = 0; i < count; i++) {
         if (shares[i].started)
             pthread_join(shares[i].thread, NULL);
@@ -144,8 +128,8 @@ static int32_t convert_all(const struct job *job, double *out_difference, double
             convert_share(&shares[i]);
         if (shares[i].code != ACCEL_OK && code == ACCEL_OK)
             code = accel_error_set(error, shares[i].code, "%s", shares[i].error.text);
-        *out_difference += shares[i].difference;
-        *out_power += shares[i].power;
+        out_loss->difference += shares[i].loss.difference;
+        out_loss->power += shares[i].loss.power;
     }
     free(shares);
     return code;
@@ -158,7 +142,7 @@ static int32_t refuse(const struct job *job, int32_t code, struct accel_error *e
 }
 
 /* One line for a weight that is whole. */
-static int32_t tell(const struct job *job, double difference, double power, struct accel_error *error)
+static int32_t tell(const struct job *job, const struct model_loss *loss, struct accel_error *error)
 {
     struct accel_plan_note note = {
         .size = sizeof note, .level = ACCEL_NOTE_INFO, .key = "log.quantization", .remedy = ""};
@@ -169,7 +153,7 @@ static int32_t tell(const struct job *job, double difference, double power, stru
         return ACCEL_OK;
     snprintf(text, sizeof text, "%.200s: %s, %llu bytes -> %s, %llu bytes: relative error %.5f", job->tensor->name,
              job->tensor->type_name, (unsigned long long)job->tensor->bytes, format.name,
-             (unsigned long long)(job->to.rows * job->to.all_bytes), power > 0 ? sqrt(difference / power) : 0);
+             (unsigned long long)(job->to.rows * job->to.all_bytes), model_loss_error(loss));
     note.text = text;
     return accel_plan_note(job->source->told, &note, error);
 }
@@ -179,6 +163,7 @@ static int32_t convert_whole(struct job *job, const struct weight_type *row, voi
 {
     struct conversion *kept = job->source->conversion;
     uint64_t begin = model_rows_plane(&job->to, 1), bytes = job->to.rows * job->to.all_bytes - begin;
+    struct model_loss loss;
     int32_t code;
 
     kept->row = NULL;
@@ -189,9 +174,9 @@ static int32_t convert_whole(struct job *job, const struct weight_type *row, voi
     job->planes[0] = memory;
     for (uint32_t p = 1; p < job->to.planes; p++)
         job->planes[p] = (unsigned char *)kept->planes + model_rows_plane(&job->to, p) - begin;
-    code = convert_all(job, &kept->difference, &kept->power, error);
+    code = convert_all(job, &loss, error);
     if (code == ACCEL_OK)
-        code = tell(job, kept->difference, kept->power, error);
+        code = tell(job, &loss, error);
     if (code == ACCEL_OK)
         kept->row = row;
     return code;
@@ -201,13 +186,13 @@ static int32_t convert_whole(struct job *job, const struct weight_type *row, voi
 static int32_t convert_piece(struct job *job, uint32_t plane, uint64_t offset, void *memory, uint64_t bytes,
                              struct accel_error *error)
 {
-    double difference, power;
+    struct model_loss loss;
     int32_t code;
 
     job->planes[plane] = malloc(job->to.rows * job->to.row_bytes[plane] + 1);
     if (job->planes[plane] == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
-    code = convert_all(job, &difference, &power, error);
+    code = convert_all(job, &loss, error);
     if (code == ACCEL_OK)
         memcpy(memory, job->planes[plane] + offset, bytes);
     free(job->planes[plane]);

@@ -23,8 +23,6 @@ struct accel_model {
 struct conversion {
     const struct weight_type *row; /* NULL: nothing is kept */
     void *planes;                  /* all but the first, one after the other */
-    double difference;             /* sums of squares over the whole weight */
-    double power;
 };
 
 /* Weights of a file as a driver asks for them: as they are, or made of another type while they are read. */
