@@ -141,6 +141,7 @@ static void test_default_and_known(void **state)
     OK(quantize(s, &options, s->again, &told, &error));
     assert_int_equal(told.known, 0);
     options.model = NULL;
+    options.ids = NULL;
     options.method = ACCEL_QUANTIZE_METHOD_DEFAULT;
     OK(quantize(s, &options, s->out, &told, &error));
     assert_same_file(s->out, s->again);
