@@ -66,6 +66,22 @@ is $? 3 "status after the file shrank"
 grep -q "^accelctl: $work/model/model.safetensors: the file shrank" "$work/err" ||
     { cat "$work/err"; fail "the file that shrank is not named"; }
 
+# Each file that a command has open is guarded, not the first alone: here that which reads a text to calibrate with. A
+# pipe can be opened when that file is mapped.
+cp "$f32" "$work/shrinks.gguf"
+chmod u+w "$work/shrinks.gguf"
+mkfifo "$work/text"
+"$accelctl" quantize --calib "$work/text" "$work/shrinks.gguf" "$work/none.gguf" >"$work/out" 2>"$work/err" &
+pid=$!
+{
+    : >"$work/shrinks.gguf"
+    echo "Once upon a time there was a dog and a cat, and they went to the park to play with a big red ball all day."
+} >"$work/text"
+wait $pid
+is $? 3 "status after the file of a calibration shrank"
+grep -q "^accelctl: $work/shrinks.gguf: the file shrank" "$work/err" ||
+    { cat "$work/err"; fail "the file of a calibration that shrank is not named"; }
+
 begin --set weights.load=read -n 3000
 await "$work/out" 100
 : >"$work/model/model.safetensors"

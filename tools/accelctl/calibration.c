@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/guard.h"
 #include "tools/accelctl/prompt.h"
 #include "tools/accelctl/say.h"
 
@@ -40,6 +41,7 @@ int calibration_open(const struct common *common, const char *model, const char 
                                        "its weights alone");
         return say_error(common->json, &error);
     }
+    guard_mappings(accel_model_file_of(calibration->model), "leave the file alone while it is read");
     if (read_tokens(text, calibration, &error) != ACCEL_OK)
         return say_error(common->json, &error);
     calibration->tokens = most != 0 && most < calibration->ids.count ? most : calibration->ids.count;
@@ -62,6 +64,8 @@ void calibration_close(struct calibration *calibration)
     if (calibration->context != NULL)
         close_context(calibration->context);
     accel_token_list_free(&calibration->ids);
+    if (calibration->model != NULL)
+        guard_end(accel_model_file_of(calibration->model));
     accel_model_close(calibration->model);
     *calibration = (struct calibration){0};
 }

@@ -9,9 +9,12 @@
 
 #include "tools/accelctl/verb.h"
 
+/* Files that a command has open at a time; those beyond go unguarded. */
+#define GUARDED_MOST 128
+
 /* The one piece of state that a signal handler needs: which mappings belong to which file. */
-static const struct accel_model_file *volatile guarded;
-static const char *volatile remedy_said;
+static const struct accel_model_file *volatile guarded[GUARDED_MOST];
+static const char *volatile remedies[GUARDED_MOST];
 
 static void write_text(const char *text)
 {
@@ -20,16 +23,12 @@ static void write_text(const char *text)
     (void)written;
 }
 
-/* Only what may be called in a signal handler. A fault elsewhere gets the default action back. */
-static void on_bus_error(int number, siginfo_t *info, void *context)
+static void end_if_inside(const struct accel_model_file *file, const char *remedy, const char *at)
 {
-    const struct accel_model_file *file = guarded;
     struct accel_model_mapping mapping;
 
-    (void)context;
     for (uint32_t i = 0; file != NULL && accel_model_file_mapping(file, i, &mapping, NULL) == ACCEL_OK; i++) {
         const char *begin = mapping.address;
-        const char *at = info->si_addr;
 
         if (at < begin || at >= begin + mapping.bytes)
             continue;
@@ -37,10 +36,18 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         write_text(mapping.path);
         write_text(": the file shrank while it was in use, or its disk failed (ACCEL_E_IO)\n"
                    "  remedy: ");
-        write_text(remedy_said);
+        write_text(remedy);
         write_text("\n");
         _exit(EXIT_INPUT);
     }
+}
+
+/* Only what may be called in a signal handler. A fault elsewhere gets the default action back. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < GUARDED_MOST; i++)
+        end_if_inside(guarded[i], remedies[i], info->si_addr);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -48,9 +55,23 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 void guard_mappings(const struct accel_model_file *file, const char *remedy)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    size_t at = 0;
 
-    remedy_said = remedy;
-    guarded = file;
-    if (guarded != NULL)
-        sigaction(SIGBUS, &action, NULL);
+    while (at < GUARDED_MOST && guarded[at] != NULL)
+        at++;
+    if (file == NULL || at == GUARDED_MOST)
+        return;
+    remedies[at] = remedy;
+    guarded[at] = file;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void guard_end(const struct accel_model_file *file)
+{
+    for (size_t i = 0; i < GUARDED_MOST; i++) {
+        if (file == NULL || guarded[i] != file)
+            continue;
+        guarded[i] = NULL;
+        return;
+    }
 }

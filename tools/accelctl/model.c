@@ -107,9 +107,16 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     return -1;
 }
 
+/* Where it is guarded. */
+static void end_guard(const struct opened *opened)
+{
+    if (opened->model != NULL)
+        guard_end(accel_model_file_of(opened->model));
+}
+
 void replace_plan(struct opened *opened, struct accel_model_plan *plan)
 {
-    guard_mappings(NULL, NULL);
+    end_guard(opened);
     accel_model_plan_free(opened->made);
     opened->made = plan;
     take_plan(opened);
@@ -117,7 +124,7 @@ void replace_plan(struct opened *opened, struct accel_model_plan *plan)
 
 void close_model(struct opened *opened)
 {
-    guard_mappings(NULL, NULL);
+    end_guard(opened);
     accel_model_plan_free(opened->made);
     if (opened->context != NULL && !opened->borrowed)
         close_context(opened->context);

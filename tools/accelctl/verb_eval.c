@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/eval.h"
+#include "tools/accelctl/guard.h"
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/page.h"
 #include "tools/accelctl/prompt.h"
@@ -183,6 +184,8 @@ static int open_files(struct evaluation *evaluation)
             return fail(evaluation);
         evaluation->files[i] = evaluation->opened_files[i];
     }
+    for (uint32_t i = 0; i < evaluation->count; i++)
+        guard_mappings(evaluation->files[i], "leave the file alone while it is read");
     return -1;
 }
 
@@ -382,6 +385,7 @@ static void close_all(struct evaluation *evaluation)
     for (uint32_t i = evaluation->count; i-- > 0;) {
         close_model(&evaluation->opened[i]);
         accel_eval_tensors_free(evaluation->rows[i]->tensors);
+        guard_end(evaluation->files[i]);
         accel_model_close(evaluation->models[i]);
         accel_model_file_close(evaluation->opened_files[i]);
     }

@@ -287,7 +287,7 @@ static int run(int count, char **arguments, const struct verb *verb)
         quantize_print(quantizing.job, &chosen, &quantizing.outcome);
         code = EXIT_DONE;
     }
-    guard_mappings(NULL, NULL);
+    guard_end(quantizing.file);
     accel_quantize_free(quantizing.job);
     calibration_close(&quantizing.calibration);
     accel_model_file_close(quantizing.file);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "tools/accelctl/guard.h"
 #include "tools/accelctl/say.h"
 #include "tools/accelctl/words.h"
 
@@ -156,8 +157,10 @@ int32_t versions_make(struct versions *versions, const struct version_options *o
     struct accel_model_file *file = NULL;
     int32_t code = versions->count == 0 ? ACCEL_OK : accel_model_file_open(versions->path, NULL, &file, error);
 
+    guard_mappings(file, "leave the file alone while it is read");
     for (uint32_t i = 0; i < versions->count && code == ACCEL_OK; i++)
         code = make(&versions->items[i], file, options, calibration, working, error);
+    guard_end(file);
     accel_model_file_close(file);
     return code;
 }
