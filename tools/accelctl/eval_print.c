@@ -126,7 +126,7 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
                (unsigned long long)sums->extra);
     if (sums->compared == 0)
         printf(" (GGUF and safetensors call them otherwise)");
-    printf("%s\n", sums->compared > 0 && report->worst > 0 ? "; the largest relative errors:" : "");
+    printf("%s\n", sums->compared > 0 ? "; the largest relative errors:" : "");
     for (uint64_t i = 0; i < report->worst; i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
@@ -174,7 +174,7 @@ void eval_print(const struct eval_report *report)
     for (uint32_t i = 0; i < report->count; i++)
         print_row(report, &report->rows[i], width);
     print_legend(report);
-    for (uint32_t i = 0; report->reference.path != NULL && i < report->count; i++)
+    for (uint32_t i = 0; report->reference.path != NULL && report->worst > 0 && i < report->count; i++)
         print_worst(report, &report->rows[i]);
 }
 

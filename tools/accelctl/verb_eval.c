@@ -65,7 +65,7 @@ static const struct option_row options[] = {
     {"tokens", 'n', OPTION_NUMBER, offsetof(struct eval_options, tokens), "N",
      "read the first N tokens of the text alone", 2, 1e15},
     {"worst", 0, OPTION_NUMBER, offsetof(struct eval_options, worst), "N",
-     "tensors with the largest errors to list for each model; without: 5", 0, 1e9},
+     "tensors with the largest errors to list for each model; without: 5; 0: the table alone", 0, 1e9},
     {"html", 0, OPTION_TEXT, offsetof(struct eval_options, html), "FILE",
      "write a page with the table and charts, which needs no other file", 0, 0},
     PLAN_OPTIONS(struct eval_options, common),

@@ -170,7 +170,7 @@ static void print_weights(const struct accel_plan *plan)
     char types[600];
 
     if (converts_weights(plan))
-        fprintf(stderr, "weights    converted for this run: %s\n", types_text(plan, types, sizeof types));
+        fprintf(stderr, "weights    in this run: %s\n", types_text(plan, types, sizeof types));
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
 
