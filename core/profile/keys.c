@@ -171,6 +171,11 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
 {
     const char *unit, *wanted = key->type == ACCEL_KEY_DURATION ? "ms" : key->unit;
     int64_t number;
+    if (!accel_number_parse(text, &number, &unit) && *wanted == '\0' && *key->words == '\0') {
+        snprintf(why, bytes, "\"%.60s\" is not a whole number; it wants %" PRId64 " to %" PRId64, text, key->lowest,
+                 key->highest);
+        return false;
+    }
     if (!accel_number_parse(text, &number, &unit)) {
         snprintf(why, bytes, "\"%.60s\" is not a whole number%s%s%s%s", text, *wanted ? " with its unit, " : "",
                  *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);

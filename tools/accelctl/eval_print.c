@@ -102,7 +102,8 @@ static void print_row(const struct eval_report *report, const struct eval_row *r
 
     printf("%-*s %10s %8.3f", (int)width, row->name, bytes_text(sums->bytes, bytes), sums->bits_per_weight);
     if (result != NULL)
-        printf(" %10.4f ± %5.2f", result->perplexity, result->perplexity_error);
+        printf(result->perplexity < 1000 ? " %10.4f ± %5.2f" : " %10.1f ± %5.0f", result->perplexity,
+               result->perplexity_error);
     if (result != NULL && compared)
         printf(" %+9.2f%% %10.6f %10.6f %7.2f %%", 100 * expm1(result->loss_change), result->kl, result->kl_99,
                100 * result->top1);

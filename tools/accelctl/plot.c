@@ -196,6 +196,6 @@ void plot_style(FILE *out)
           "svg .g{stroke:currentColor;stroke-opacity:.14}svg .v{font-weight:600}svg .n{fill-opacity:.75}\n"
           ".legend span{display:inline-block;margin-right:1.4em;white-space:nowrap}\n"
           "tbody th{min-width:11em}tbody th small{margin-top:.15em}\n"
-          "td.n,th.n{text-align:right}td.n{white-space:nowrap}\n</style>\n",
+          "td.n,th.n{text-align:right}td.n{white-space:nowrap}th.n{white-space:normal}\n</style>\n",
           out);
 }
