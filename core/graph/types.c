@@ -59,8 +59,10 @@ struct planar {
 
 static bool split_planar(uint32_t type, struct planar *out)
 {
-    uint32_t bits = type >> 8 & 0xffu, log2_group = type >> 4 & 0xfu, scheme = type & 0xfu;
-    if (type >> 16 != 1 || (log2_group != 0 && log2_group < 5) || log2_group > 9 || scheme > ACCEL_SCHEME_CODEBOOK)
+    uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type),
+             scheme = ACCEL_PLANAR_SCHEME(type);
+    if (!ACCEL_IS_PLANAR(type) || (log2_group != 0 && log2_group < 5) || log2_group > 9 ||
+        scheme > ACCEL_SCHEME_CODEBOOK)
         return false;
     if (bits != 4 && (scheme >= ACCEL_SCHEME_NF4 || (bits != 2 && bits != 3 && bits != 8)))
         return false;

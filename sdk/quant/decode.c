@@ -70,7 +70,7 @@ static void decode_planar(const struct accel_format *format, const void *const *
     const uint8_t *digits = planes[0], *scales = planes[1];
     const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
     const size_t group = format->group ? format->group : values;
-    if ((format->type & 15u) >= ACCEL_SCHEME_NF4) {
+    if (ACCEL_PLANAR_SCHEME(format->type) >= ACCEL_SCHEME_NF4) {
         decode_levels(format, planes, values, out);
         return;
     }

@@ -152,7 +152,7 @@ void quant_encode_planar(const struct accel_format *format, const float *values,
                          size_t count, void *const *planes)
 {
     const size_t group = format->group ? format->group : count;
-    const uint32_t scheme = format->type & 15u, bits = format->digit_bits;
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(format->type), bits = format->digit_bits;
     uint8_t *digits = planes[0], *scale = planes[1], *zero = scheme == ACCEL_SCHEME_ASYMMETRIC ? planes[2] : NULL;
     if (count == 0) {
         for (uint32_t p = 1; p < format->planes; p++)

@@ -109,7 +109,8 @@ static void name_planar(struct accel_format *format, uint32_t scheme)
 /* Writes the planar format of an id; false when bits, group or scheme are none. */
 static int describe_planar(uint32_t type, struct accel_format *out)
 {
-    uint32_t bits = type >> 8 & 0xffu, log2_group = type >> 4 & 0xfu, scheme = type & 0xfu;
+    uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type),
+             scheme = ACCEL_PLANAR_SCHEME(type);
     if (type != ACCEL_PLANAR(bits, log2_group, scheme) || !is_planar_id(bits, log2_group, scheme))
         return 0;
     *out = (struct accel_format){.type = type, .kind = ACCEL_FORMAT_PLANAR, .digit_bits = bits};
@@ -199,7 +200,7 @@ uint32_t accel_format_narrow(uint32_t type, size_t width)
         return type;
     for (uint32_t log2_group = GROUP_HIGH; format.group != 0 && log2_group >= GROUP_LOW; log2_group--)
         if (1u << log2_group < format.group && width % (1u << log2_group) == 0)
-            return ACCEL_PLANAR(format.digit_bits, log2_group, type & 0xfu);
+            return ACCEL_PLANAR(format.digit_bits, log2_group, ACCEL_PLANAR_SCHEME(type));
     return ACCEL_F16;
 }
 

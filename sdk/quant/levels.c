@@ -221,7 +221,7 @@ static void levels_planar(const struct accel_format *format, const void *const *
 {
     const size_t size = format->group ? format->group : values, group = index / size;
     const uint8_t *scales = planes[1], *zeros = format->planes > 2 ? planes[2] : NULL;
-    const uint32_t scheme = format->type & 15u;
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(format->type);
     /* A row may be longer than a count can say. */
     run->count = size - index % size < UINT32_MAX ? (uint32_t)(size - index % size) : UINT32_MAX;
     run->scale = quant_read_half(scales + 2 * group);
@@ -276,7 +276,7 @@ static void put_planar(const struct accel_format *format, void *const *planes, s
                        size_t count, const int32_t *digits)
 {
     const size_t size = format->group ? format->group : values;
-    const uint32_t scheme = format->type & 15u;
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(format->type);
     const uint8_t *zeros = scheme == ACCEL_SCHEME_ASYMMETRIC ? planes[2] : NULL;
     const int32_t middle = scheme == ACCEL_SCHEME_SYMMETRIC ? (int32_t)(1u << (format->digit_bits - 1)) : 0;
     for (size_t i = index; i < index + count; i++) {

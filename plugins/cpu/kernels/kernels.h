@@ -209,7 +209,7 @@ typedef void cpu_cache_write_fn(const float *x, const int32_t *slot, const struc
 /* Whether kernels read and write caches of a type whose heads have `size` elements. */
 static inline int cpu_is_cache_type(uint32_t type, size_t size)
 {
-    const uint32_t bits = type >> 8 & 0xffu, log2_group = type >> 4 & 15u;
+    const uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
     if (type == ACCEL_F32 || type == ACCEL_F16)
         return 1;
     return (bits == 4 || bits == 8) && log2_group >= 5 && log2_group <= 7 &&
@@ -221,19 +221,19 @@ static inline size_t cpu_cache_stride(uint32_t type, size_t row)
 {
     if (type == ACCEL_F32 || type == ACCEL_F16)
         return row * (type == ACCEL_F32 ? 4 : 2);
-    return row / 8 * (type >> 8 & 0xffu) + (row >> (type >> 4 & 15u)) * 2;
+    return row / 8 * ACCEL_PLANAR_BITS(type) + (row >> ACCEL_PLANAR_LOG2_GROUP(type)) * 2;
 }
 
 /* Digits of a planar cache from element `at` of a slot on, a multiple of 32. */
 static inline const unsigned char *cpu_cache_digits(const struct cpu_cache *cache, size_t slot, size_t at)
 {
-    return (const unsigned char *)cache->data + slot * cache->stride + at / 8 * (cache->type >> 8 & 0xffu);
+    return (const unsigned char *)cache->data + slot * cache->stride + at / 8 * ACCEL_PLANAR_BITS(cache->type);
 }
 
 /* Scales of a planar cache from element `at` of a slot on, a multiple of its group. */
 static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cache, size_t slot, size_t at)
 {
-    return cpu_cache_digits(cache, slot, cache->row) + (at >> (cache->type >> 4 & 15u)) * 2;
+    return cpu_cache_digits(cache, slot, cache->row) + (at >> ACCEL_PLANAR_LOG2_GROUP(cache->type)) * 2;
 }
 
 /* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16. */

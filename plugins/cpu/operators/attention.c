@@ -11,7 +11,7 @@
 /* Bits of a planar type, 0 of others. */
 static uint32_t bits_of(uint32_t type)
 {
-    return type >> 16 == 1 ? type >> 8 & 0xffu : 0;
+    return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : 0;
 }
 
 const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node)

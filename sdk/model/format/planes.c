@@ -14,7 +14,7 @@
 const char *model_planes_suffix(const struct accel_format *format, uint32_t plane, uint32_t *out_type)
 {
     const bool halves = plane == 1 || (plane == 2 && format->kind == ACCEL_FORMAT_PLANAR &&
-                                       (format->type & 15u) == ACCEL_SCHEME_CODEBOOK);
+                                       ACCEL_PLANAR_SCHEME(format->type) == ACCEL_SCHEME_CODEBOOK);
     *out_type = halves ? ACCEL_F16 : ACCEL_U8;
     if (plane >= format->planes || format->kind == ACCEL_FORMAT_SCALAR)
         return NULL;

@@ -41,7 +41,7 @@ static float planar_element(const struct cpu_cache *cache, size_t slot, size_t a
     const unsigned char *scale = cpu_cache_scales(cache, slot, at);
     const float d = accel_f16_to_f32((uint16_t)(scale[0] | scale[1] << 8));
     const size_t i = at % 32;
-    if ((cache->type >> 8 & 0xffu) == 8)
+    if (ACCEL_PLANAR_BITS(cache->type) == 8)
         return d * (float)(run[i] - 128);
     return d * (float)((run[i % 16] >> (i / 16 * 4) & 15) - 8);
 }

@@ -125,7 +125,7 @@ static void sum_decoded8(const struct accel_format *format, const struct cpu_mat
 static int has_digits(const struct accel_format *format)
 {
     if (format->kind == ACCEL_FORMAT_PLANAR)
-        return (format->type & 15u) == ACCEL_SCHEME_SYMMETRIC && format->digit_bits >= 4;
+        return ACCEL_PLANAR_SCHEME(format->type) == ACCEL_SCHEME_SYMMETRIC && format->digit_bits >= 4;
     return format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 || format->type == ACCEL_Q4_1;
 }
 

@@ -72,7 +72,7 @@ CPU_INLINE void stage_planar(const uint32_t bits, const struct cpu_cache *cache,
                              float *out)
 {
     const uint8_t *digits = cpu_cache_digits(cache, slot, at), *scales = cpu_cache_scales(cache, slot, at);
-    const uint32_t log2_group = cache->type >> 4 & 15u;
+    const uint32_t log2_group = ACCEL_PLANAR_LOG2_GROUP(cache->type);
     for (size_t i = 0; i < size; i += 32, digits += 4 * bits) {
         const vf d = v_set(half_to_float(scales + (i >> log2_group) * 2)), less = d * (bits == 8 ? -128.0f : -8.0f);
         CPU_UNROLL
@@ -93,7 +93,7 @@ static void stage(const struct cpu_cache *cache, const size_t *slot, size_t coun
             stage_floats(1, row + at * 2, size, out);
         else if (cache->type == ACCEL_F32)
             stage_floats(0, row + at * 4, size, out);
-        else if ((cache->type >> 8 & 0xffu) == 8)
+        else if (ACCEL_PLANAR_BITS(cache->type) == 8)
             stage_planar(8, cache, slot[j], at, size, out);
         else
             stage_planar(4, cache, slot[j], at, size, out);

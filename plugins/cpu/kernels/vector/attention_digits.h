@@ -36,12 +36,13 @@ struct scratch {
 /* True for caches of 4 bits whose groups sums of 16 bits can hold. */
 static int has_digits(const struct cpu_cache *cache)
 {
-    return (cache->type >> 8) == (ACCEL_PLANAR(4u, 0u, 0u) >> 8) && (cache->type >> 4 & 15u) <= 7;
+    return ACCEL_IS_PLANAR(cache->type) && ACCEL_PLANAR_BITS(cache->type) == 4 &&
+           ACCEL_PLANAR_LOG2_GROUP(cache->type) <= 7;
 }
 
 static size_t group_of(const struct cpu_cache *cache)
 {
-    return (size_t)1 << (cache->type >> 4 & 15u);
+    return (size_t)1 << ACCEL_PLANAR_LOG2_GROUP(cache->type);
 }
 
 /* Rounds the queries of a block. */

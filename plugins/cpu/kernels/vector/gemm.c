@@ -15,7 +15,7 @@
 /* Planar types up to 4 bits have digits that the narrow cores hold, others go as bytes. */
 static struct gemm_recipe planar_recipe(uint32_t type)
 {
-    const uint32_t bits = type >> 8 & 0xffu, scheme = type & 15u;
+    const uint32_t bits = ACCEL_PLANAR_BITS(type), scheme = ACCEL_PLANAR_SCHEME(type);
     if (cpu_weight_of(type) < 0 || scheme > ACCEL_SCHEME_ASYMMETRIC)
         return (struct gemm_recipe){NULL, NULL, 0};
     if (scheme == ACCEL_SCHEME_SYMMETRIC)

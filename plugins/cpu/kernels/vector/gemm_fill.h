@@ -172,7 +172,7 @@ CPU_INLINE void fill_narrow(const int asymmetric, const struct cpu_matrix *w, co
 {
     const uint8_t *from[PANEL_ROWS];
     panel_rows(w, 0, rows, from);
-    switch (w->type >> 8 & 0xffu) {
+    switch (ACCEL_PLANAR_BITS(w->type)) {
     case 2:
         planar_panel(2, asymmetric ? 0 : 6, from, first, count, out);
         break;

@@ -341,8 +341,9 @@ CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu
 
 int CPU_NAME(gemv8_planar)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const uint32_t scheme = type & 15u, group = type >> 4 & 15u, bits = type >> 8 & 0xffu;
-    if (type >> 16 != 1 || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5))
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(type), group = ACCEL_PLANAR_LOG2_GROUP(type),
+                   bits = ACCEL_PLANAR_BITS(type);
+    if (!ACCEL_IS_PLANAR(type) || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5))
         return 0;
     const struct planar p = {.group = group == 0 || group > 7 ? 128 : 1u << group,
                              .shift = group == 0  ? 31

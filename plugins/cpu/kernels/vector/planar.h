@@ -51,7 +51,7 @@ CPU_INLINE int digit_offset(const uint32_t bits, const struct kind kind, int zer
 /* A group of the matrix is 1 << this many blocks of 32; where it is the whole row all blocks are of group 0. */
 CPU_INLINE uint32_t group_shift(const struct cpu_matrix *w)
 {
-    const uint32_t log2_group = w->type >> 4 & 15u;
+    const uint32_t log2_group = ACCEL_PLANAR_LOG2_GROUP(w->type);
     return log2_group ? log2_group - 5 : 31;
 }
 
@@ -77,7 +77,7 @@ CPU_INLINE void planar_blocks(const uint32_t bits, const struct kind kind, const
 CPU_INLINE void unpack_planar(const struct kind kind, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
                               struct run *out)
 {
-    switch (w->type >> 8 & 0xffu) {
+    switch (ACCEL_PLANAR_BITS(w->type)) {
     case 2:
         planar_blocks(2, kind, w, row, at / 32, count / 32, out);
         break;
@@ -96,7 +96,7 @@ CPU_INLINE void unpack_planar(const struct kind kind, const struct cpu_matrix *w
 /* The 16 levels that digits of a row stand for: those of all, or the row's own. */
 CPU_INLINE void levels_of(const struct cpu_matrix *w, size_t row, __m256 out_levels[2])
 {
-    if ((w->type & 15u) == ACCEL_SCHEME_CODEBOOK) {
+    if (ACCEL_PLANAR_SCHEME(w->type) == ACCEL_SCHEME_CODEBOOK) {
         const __m128i *halves = (const __m128i *)(const void *)((const char *)w->plane[2] + row * w->stride[2]);
         out_levels[0] = _mm256_cvtph_ps(_mm_loadu_si128(halves));
         out_levels[1] = _mm256_cvtph_ps(_mm_loadu_si128(halves + 1));
@@ -195,18 +195,18 @@ CPU_INLINE void take_apart(const struct kind kind, const struct cpu_matrix *w, s
 /* Bytes of plane 0 before weight `at` of a row. */
 CPU_INLINE size_t bytes_before(const struct kind kind, const struct cpu_matrix *w, size_t at)
 {
-    return is_planar(kind) ? at / 8 * (w->type >> 8 & 0xffu) : at / kind.block_values * kind.block_bytes;
+    return is_planar(kind) ? at / 8 * ACCEL_PLANAR_BITS(w->type) : at / kind.block_values * kind.block_bytes;
 }
 
 /* Digits are places in a table. */
 CPU_INLINE int is_of_levels(const struct cpu_matrix *w)
 {
-    return (w->type & 15u) >= ACCEL_SCHEME_NF4;
+    return ACCEL_PLANAR_SCHEME(w->type) >= ACCEL_SCHEME_NF4;
 }
 
 CPU_INLINE int is_asymmetric(const struct cpu_matrix *w)
 {
-    return (w->type & 15u) == ACCEL_SCHEME_ASYMMETRIC;
+    return ACCEL_PLANAR_SCHEME(w->type) == ACCEL_SCHEME_ASYMMETRIC;
 }
 
 #endif

@@ -239,7 +239,7 @@ CPU_INLINE void write_group(const uint32_t bits, const float *x, size_t group, u
 
 CPU_INLINE void write_planar(const uint32_t bits, const float *x, const struct cpu_cache *cache, size_t slot)
 {
-    const size_t group = (size_t)1 << (cache->type >> 4 & 15u);
+    const size_t group = (size_t)1 << ACCEL_PLANAR_LOG2_GROUP(cache->type);
     for (size_t i = 0; i < cache->row; i += group)
         write_group(bits, x + i, group, (uint8_t *)(uintptr_t)cpu_cache_digits(cache, slot, i),
                     (uint8_t *)(uintptr_t)cpu_cache_scales(cache, slot, i));
@@ -252,7 +252,7 @@ static void write_slot(const float *x, const struct cpu_cache *cache, size_t slo
         memcpy(to, x, cache->row * sizeof(float));
     else if (cache->type == ACCEL_F16)
         write_half(x, (uint16_t *)to, cache->row);
-    else if ((cache->type >> 8 & 0xffu) == 8)
+    else if (ACCEL_PLANAR_BITS(cache->type) == 8)
         write_planar(8, x, cache, slot);
     else
         write_planar(4, x, cache, slot);
