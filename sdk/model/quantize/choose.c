@@ -12,6 +12,7 @@
 
 #include "sdk/model/describe/internal.h"
 #include "sdk/model/format/json.h"
+#include "sdk/model/format/rows.h"
 
 /* general.file_type where no word fits: readers guess. */
 #define FILE_TYPE_GUESSED 1024u
@@ -241,19 +242,6 @@ void quantize_rules_free(struct quantize_rules *rules)
 
 /* ---- one tensor ---- */
 
-static uint64_t width_of(const struct accel_model_tensor *tensor)
-{
-    return tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
-}
-
-static uint64_t elements_of(const struct accel_model_tensor *tensor)
-{
-    uint64_t elements = 1;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        elements *= tensor->dims[i];
-    return elements;
-}
-
 bool quantize_is_linear(const struct accel_model_tensor *tensor)
 {
     return tensor->rank == 2 && fnmatch("*.layers.*_proj.weight", tensor->name, 0) == 0;
@@ -274,18 +262,10 @@ static bool divides(uint32_t type, uint64_t width)
     return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
 }
 
-/* True when a row of `width` values can be read from `type`. */
-static bool decodes(uint32_t type, uint64_t width)
+static bool is_decoded(const struct accel_model_tensor *tensor)
 {
-    static const uint16_t zeros[32];
-    struct accel_format format;
-    float value;
-    if (accel_format_describe(type, &format) != ACCEL_OK || width % format.block_values != 0)
-        return false;
-    if (format.kind == ACCEL_FORMAT_SCALAR)
-        return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F64;
-    return accel_format_decode(type, (const void *const[ACCEL_FORMAT_PLANES]){zeros, zeros, zeros, zeros}, 0, &value) ==
-           ACCEL_OK;
+    struct model_rows rows;
+    return model_rows_of(tensor, tensor->type, &rows) == ACCEL_OK;
 }
 
 uint32_t quantize_narrow(uint32_t type, uint64_t width)
@@ -303,7 +283,7 @@ static const char *reason_to_keep(const struct accel_quantize_options *options, 
     for (uint32_t i = 0; i < options->keep_count; i++)
         if (fnmatch(options->keep[i], tensor->name, 0) == 0)
             return "kept as asked";
-    if (elements_of(tensor) == 0)
+    if (model_tensor_elements(tensor) == 0)
         return "holds no values";
     if (facts->is_turned)
         return "inputs stand first in it";
@@ -369,7 +349,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
                                        .from = tensor->type,
                                        .converted = 1,
                                        .from_name = tensor->type_name,
-                                       .elements = elements_of(tensor),
+                                       .elements = model_tensor_elements(tensor),
                                        .name = tensor->name,
                                        .reason = "",
                                        .wanted_name = ""};
@@ -379,13 +359,13 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
         reason = type_by_rules(job, rules, tensor, &facts, &type);
     if (reason == NULL && row->from == type)
         reason = "has that type";
-    if (reason == NULL && !decodes(row->from, width_of(tensor)))
+    if (reason == NULL && !is_decoded(tensor))
         reason = "its type cannot be decoded";
     if (reason != NULL) {
         keep(row, tensor, reason);
         return;
     }
-    row->to = quantize_narrow(type, width_of(tensor));
+    row->to = quantize_narrow(type, model_tensor_width(tensor));
     if (row->to != type)
         name_wanted(job, index, type);
     name_type(job, index);
@@ -398,8 +378,7 @@ bool quantize_is_free(const struct accel_quantize_job *job, const struct quantiz
     const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
     const struct name_facts facts = facts_of(rules, tensor);
     const bool folder = accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS;
-    return tensor->rank == 2 && reason_to_keep(rules->options, tensor, &facts) == NULL &&
-           decodes(tensor->type, width_of(tensor)) &&
+    return tensor->rank == 2 && reason_to_keep(rules->options, tensor, &facts) == NULL && is_decoded(tensor) &&
            (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
 }
 

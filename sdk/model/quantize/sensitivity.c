@@ -97,40 +97,20 @@ static int32_t read_types(struct scan *scan, struct accel_error *error)
 /* ---- errors ---- */
 
 /* Encodes the sample; *out_error gets the relative squared error, with `power` or without. */
-static int32_t measure(const struct sample *sample, uint32_t type, const float *power, const float *fit_power,
-                       double *out_error)
+static int32_t measure(const struct sample *sample, const struct model_rows *to, const float *power,
+                       const float *fit_power, double *out_error)
 {
-    const size_t width = (size_t)sample->from.width;
-    double difference = 0, whole = 0;
+    struct model_loss loss = {0, 0};
     int32_t code = ACCEL_OK;
-    struct accel_format format;
 
-    if (accel_format_describe(type, &format) != ACCEL_OK)
-        return ACCEL_E_UNSUPPORTED;
     for (uint64_t row = 0; row < sample->rows && code == ACCEL_OK; row++) {
-        const float *values = sample->values + row * width;
-        void *to[ACCEL_FORMAT_PLANES] = {NULL};
-        const void *from[ACCEL_FORMAT_PLANES] = {NULL};
-        size_t at = 0, bytes = 0;
+        const float *values = sample->values + row * to->width;
 
-        for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
-            code = accel_format_row_bytes(type, p, width, &bytes);
-            from[p] = to[p] = sample->bytes + at;
-            at += bytes;
-        }
+        code = model_row_fit(to, values, fit_power, sample->bytes, sample->again);
         if (code == ACCEL_OK)
-            code = accel_format_fit(type, values, fit_power, width, to);
-        if (code == ACCEL_OK)
-            code = accel_format_decode(type, from, width, sample->again);
-        for (size_t i = 0; i < width && code == ACCEL_OK; i++) {
-            double p = power == NULL ? 1 : (double)power[i], v = (double)values[i];
-            double d = (double)sample->again[i] - v;
-
-            difference += p * d * d;
-            whole += p * v * v;
-        }
+            model_loss_add(&loss, values, sample->again, power, to->width);
     }
-    *out_error = whole > 0 ? difference / whole : 0;
+    *out_error = loss.power > 0 ? loss.difference / loss.power : 0;
     return code == ACCEL_OK && !isfinite(*out_error) ? ACCEL_E_CORRUPT : code;
 }
 
@@ -160,12 +140,9 @@ static uint32_t probe_type(uint64_t width)
 }
 
 static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_model_tensor *tensor,
-                         const struct sample *sample)
+                         const struct sample *sample, const float *power)
 {
     struct quantize_menu *menu = &scan->job->menus[index];
-    uint64_t width = 0;
-    const float *power =
-        scan->statistics == NULL ? NULL : quantize_statistics_power(scan->statistics, tensor->name, &width);
     const float *fit_power = scan->weighted ? power : NULL;
     int32_t code = ACCEL_OK;
 
@@ -180,7 +157,7 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
         if (quantize_narrow(scan->types[t], sample->from.width) != scan->types[t] ||
             model_rows_of(tensor, scan->types[t], &to) != ACCEL_OK)
             continue;
-        code = measure(sample, scan->types[t], power, fit_power, &error);
+        code = measure(sample, &to, power, fit_power, &error);
         /* Values too large for a type: it is no candidate, and the run names them where none is left. */
         if (code == ACCEL_E_CORRUPT) {
             code = ACCEL_OK;
@@ -194,15 +171,33 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
         }
     }
     qsort(menu->candidates, menu->count, sizeof *menu->candidates, compare_candidates);
-    /* The probe's weights are encoded when they are loaded, and know of no inputs. */
-    scan->probe_types[index] = scan->statistics == NULL ? ACCEL_TYPE_NONE : probe_type(sample->from.width);
-    if (code == ACCEL_OK && scan->probe_types[index] != ACCEL_TYPE_NONE)
-        code = measure(sample, scan->probe_types[index], power, NULL, &scan->probe_errors[index]);
-    if (code == ACCEL_E_CORRUPT) {
-        code = ACCEL_OK;
-        scan->probe_types[index] = ACCEL_TYPE_NONE;
-    }
     return code;
+}
+
+/* What the tensor loses in the type in which it is probed. The probe's weights are encoded when they are loaded, and
+ * know of no inputs. Values too large for that type: it is not probed. */
+static int32_t measure_probe(struct scan *scan, uint64_t index, const struct accel_model_tensor *tensor,
+                             const struct sample *sample, const float *power)
+{
+    uint32_t type = scan->statistics == NULL ? ACCEL_TYPE_NONE : probe_type(sample->from.width);
+    struct model_rows to;
+    int32_t code = type == ACCEL_TYPE_NONE ? ACCEL_OK : model_rows_of(tensor, type, &to);
+
+    if (code == ACCEL_OK && type != ACCEL_TYPE_NONE)
+        code = measure(sample, &to, power, NULL, &scan->probe_errors[index]);
+    scan->probe_types[index] = code == ACCEL_E_CORRUPT ? ACCEL_TYPE_NONE : type;
+    return code == ACCEL_E_CORRUPT ? ACCEL_OK : code;
+}
+
+static int32_t measure_tensor(struct scan *scan, uint64_t index, const struct accel_model_tensor *tensor,
+                              const struct sample *sample)
+{
+    uint64_t width = 0;
+    const float *power =
+        scan->statistics == NULL ? NULL : quantize_statistics_power(scan->statistics, tensor->name, &width);
+    int32_t code = fill_menu(scan, index, tensor, sample, power);
+
+    return code == ACCEL_OK ? measure_probe(scan, index, tensor, sample, power) : code;
 }
 
 /* Rows at equal distances. */
@@ -250,7 +245,7 @@ static void *work(void *data)
         tensor = accel_model_file_tensor(scan->job->file, index);
         code = take_sample(scan, tensor, &sample, &error);
         if (code == ACCEL_OK)
-            code = fill_menu(scan, index, tensor, &sample);
+            code = measure_tensor(scan, index, tensor, &sample);
         free(sample.values);
         free(sample.again);
         free(sample.bytes);

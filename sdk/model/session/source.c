@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdk/model/session/internal.h"
 
-#include <accel/quant/format.h>
+#include "sdk/model/format/rows.h"
 
 /* A plane of a tensor, and where it begins in the tensor's bytes: planes lie one after the other. */
 struct plane {
@@ -13,28 +13,17 @@ struct plane {
 static int32_t measure(const struct accel_model_tensor *tensor, uint32_t plane, struct plane *out_plane,
                        struct accel_error *error)
 {
-    const uint64_t width = tensor->dims[tensor->rank - 1];
-    struct accel_format format;
+    struct model_rows rows;
 
-    if (tensor->rank == 0 || width == 0 || accel_format_describe(tensor->type, &format) != ACCEL_OK ||
-        format.planes == 1)
+    if (model_rows_of(tensor, tensor->type, &rows) != ACCEL_OK || rows.planes == 1)
         return plane == 0 ? ACCEL_OK
                           : accel_error_set(error, ACCEL_E_INVALID, "tensor '%s' has one plane, %u was asked for",
                                             tensor->name, plane);
-    if (plane >= format.planes)
+    if (plane >= rows.planes)
         return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s' has %u planes, %u was asked for", tensor->name,
-                               format.planes, plane);
-    for (uint32_t p = 0; p <= plane; p++) {
-        size_t row = 0;
-        int32_t code = accel_format_row_bytes(tensor->type, p, width, &row);
-
-        if (code != ACCEL_OK)
-            return accel_error_set(error, code, "tensor '%s' has no whole blocks", tensor->name);
-        out_plane->begin += p == 0 ? 0 : out_plane->bytes;
-        out_plane->bytes = row;
-        for (uint32_t d = 0; d + 1 < tensor->rank; d++)
-            out_plane->bytes *= tensor->dims[d];
-    }
+                               rows.planes, plane);
+    out_plane->begin = model_rows_plane(&rows, plane);
+    out_plane->bytes = rows.rows * rows.row_bytes[plane];
     return ACCEL_OK;
 }
 
