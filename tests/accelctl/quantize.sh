@@ -212,4 +212,7 @@ done
 # A full disk, as far as a limit on files is one: an error with a name, and no file of that name.
 try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/large.gguf'"
 [ ! -e "$work/large.gguf" ] || fail "a file that could not be written has its name"
+# Few tokens are said to be few.
+try 0 "$accelctl" quantize -n --type q4 --group 32 --calib "$work/text" --calib-tokens 40 "$f32"
+has "fewer than the 172 values of the widest row"
 finish

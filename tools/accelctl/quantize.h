@@ -31,6 +31,7 @@ struct quantize_options {
 struct outcome {
     uint64_t budget;      /* bytes; 0: none */
     uint64_t calibration; /* tokens */
+    uint64_t widest;      /* values of the longest row of a matrix */
     const char *path;     /* where OUT may be left out: "OUT" */
     uint32_t limited;     /* 1: the budget is one that was asked for */
     uint64_t before;      /* bytes of the file that is read, all its parts */

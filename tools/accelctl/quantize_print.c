@@ -222,6 +222,9 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
         sensitivity_print(job, outcome);
     if (outcome->calibration > 0)
         printf("calibrated with %llu tokens of %s\n", (unsigned long long)outcome->calibration, chosen->calib);
+    if (outcome->calibration > 0 && outcome->calibration < outcome->widest)
+        printf("  fewer than the %llu values of the widest row: digits may fit this text instead of the model\n",
+               (unsigned long long)outcome->widest);
     /* Without a budget nothing has been chosen. */
     if (chosen->sensitivity && chosen->budget == NULL)
         return;

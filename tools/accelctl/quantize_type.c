@@ -44,7 +44,7 @@ uint32_t type_has_groups(const char *type)
 
 static int refuse_word(uint32_t json, const char *verb, const char *option, const char *words, const char *word)
 {
-    char text[200], list[160];
+    char text[260], list[160];
     size_t used = 0;
 
     for (size_t i = 0; words[i] != '\0' && used + 3 < sizeof list; i++) {

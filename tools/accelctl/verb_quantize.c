@@ -198,6 +198,19 @@ static uint64_t file_bytes(const struct accel_model_file *file)
     return bytes;
 }
 
+static uint64_t widest_row(const struct accel_model_file *file)
+{
+    uint64_t widest = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (tensor->rank == 2 && tensor->dims[1] > widest)
+            widest = tensor->dims[1];
+    }
+    return widest;
+}
+
 /* Options that would do nothing, and a missing OUT. Answers -1 to go on. */
 static int check_usage(const struct quantize_options *chosen, int count)
 {
@@ -235,6 +248,7 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
         return quantize_refuse(json, &quantizing->error);
     guard_mappings(quantizing->file, "leave the file alone while it is read");
     quantizing->outcome.before = file_bytes(quantizing->file);
+    quantizing->outcome.widest = widest_row(quantizing->file);
     code = check_type(quantizing->file, json, quantizing->type);
     if (code < 0)
         code = check_container(quantizing->file, json, arguments[1]);
