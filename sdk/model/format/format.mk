@@ -12,7 +12,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/gguf_write.c %D%/gguf_write.h \
 	%D%/json.c %D%/json.h \
 	%D%/open_struct.c %D%/open_struct.h \
-	%D%/packed.c %D%/packed.h %D%/packed_config.c %D%/packed_matrix.c \
+	%D%/packed.c %D%/packed.h %D%/packed_config.c \
+	%D%/packed_matrix.c %D%/packed_matrix.h %D%/packed_shape.c %D%/packed_type.c \
 	%D%/part.c %D%/part.h \
 	%D%/place.c %D%/place.h \
 	%D%/planes.c %D%/planes.h \

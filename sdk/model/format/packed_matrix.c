@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tensors of a folder are packed, held against each other, and what they are shown as. */
+/* Which tensors of a folder are packed, and the matrices that are shown in their place. */
 #include "config.h"
 
 #include <accel/quant/format.h>
-#include <accel/quant/half.h>
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/format/checked.h"
 #include "sdk/model/format/container.h"
 #include "sdk/model/format/fault.h"
 #include "sdk/model/format/json.h"
-#include "sdk/model/format/packed.h"
+#include "sdk/model/format/packed_matrix.h"
 #include "sdk/model/format/text.h"
 
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 64u
-#define SCAN_BYTES 65536u
 
 /* How the tensors of a matrix are called in a layout. */
 struct spelling {
@@ -107,286 +102,6 @@ static int32_t load(const struct accel_model_file *file, const char *name, const
 
 /* ---- one matrix ---- */
 
-static int32_t wrong(const struct accel_model_file *file, const struct accel_model_tensor *tensor, const char *what,
-                     struct accel_error *error)
-{
-    char shown[MODEL_QUOTE_BYTES];
-    return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_part_path(file, tensor->part), tensor->offset,
-                       "tensor %s: %s", model_quote(shown, tensor->name, strlen(tensor->name)), what);
-}
-
-static int32_t not_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor, const char *what,
-                        struct accel_error *error)
-{
-    wrong(file, tensor, what, error);
-    if (error)
-        error->code = ACCEL_E_UNSUPPORTED;
-    return ACCEL_E_UNSUPPORTED;
-}
-
-static bool has_shape(const struct accel_model_tensor *tensor, uint32_t type, uint64_t outer, uint64_t inner)
-{
-    return tensor->type == type && tensor->rank == 2 && tensor->dims[0] == outer && tensor->dims[1] == inner;
-}
-
-static bool is_scale(uint32_t type)
-{
-    return type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F32;
-}
-
-/* Groups of a row, once `width` is known. */
-static void set_groups(struct model_packed *packed, uint64_t group)
-{
-    packed->file_group = group == 0 ? packed->width : group;
-    packed->groups = (packed->width + packed->file_group - 1) / packed->file_group;
-}
-
-/* GPTQ and AWQ: rows and width from the digits, and the other two held against them. */
-static int32_t measure_columns(const struct accel_model_file *file, uint64_t group, struct model_packed *packed,
-                               struct accel_error *error)
-{
-    const struct accel_model_tensor *digits = &packed->digits;
-    const bool awq = packed->layout == MODEL_PACKED_AWQ;
-    if (digits->type != ACCEL_I32 || digits->rank != 2 || digits->bytes == 0 ||
-        (!awq && digits->dims[0] % packed->bits != 0))
-        return wrong(file, digits, "is no matrix of packed digits", error);
-    if (!multiply_u64(awq ? 1 : digits->dims[0] / packed->bits, awq ? digits->dims[0] : 32, &packed->width) ||
-        !multiply_u64(digits->dims[1], awq ? 8 : 1, &packed->rows) || packed->width > UINT32_MAX ||
-        packed->rows > UINT32_MAX)
-        return wrong(file, digits, "is too large", error);
-    set_groups(packed, group);
-    if (packed->rows * packed->bits % 32 != 0 || packed->width % 32 != 0)
-        return not_read(file, digits, "its rows are no whole number of words", error);
-    if (!has_shape(&packed->zeros, ACCEL_I32, packed->groups, packed->rows * packed->bits / 32))
-        return wrong(file, &packed->zeros, "is no matrix of I32 that fits the digits", error);
-    if (!is_scale(packed->scales.type))
-        return not_read(file, &packed->scales, "scales other than F16, BF16 and F32 are not read", error);
-    if (!has_shape(&packed->scales, packed->scales.type, packed->groups, packed->rows))
-        return wrong(file, &packed->scales, "does not fit the digits", error);
-    return ACCEL_OK;
-}
-
-/* The two numbers of a weight_shape, held against the digits. */
-static int32_t read_shape(const struct accel_model_file *file, const struct accel_model_tensor *shape,
-                          struct model_packed *packed, struct accel_error *error)
-{
-    int64_t wide[2] = {0};
-    int32_t narrow[2] = {0}, code;
-    if (shape == NULL)
-        return wrong(file, &packed->digits, "there is no .weight_shape beside it", error);
-    if ((shape->type != ACCEL_I64 && shape->type != ACCEL_I32) || shape->rank != 1 || shape->dims[0] != 2)
-        return wrong(file, shape, "is no pair of integers", error);
-    if (shape->type == ACCEL_I64) {
-        code = accel_model_file_read(file, shape, 0, sizeof(wide), wide, error);
-    } else {
-        code = accel_model_file_read(file, shape, 0, sizeof(narrow), narrow, error);
-        wide[0] = narrow[0];
-        wide[1] = narrow[1];
-    }
-    if (code != ACCEL_OK)
-        return code;
-    if (wide[0] <= 0 || wide[1] <= 0 || wide[0] > UINT32_MAX || wide[1] > UINT32_MAX)
-        return wrong(file, shape, "is no shape of a matrix", error);
-    packed->rows = (uint64_t)wide[0];
-    packed->width = (uint64_t)wide[1];
-    return ACCEL_OK;
-}
-
-/* compressed-tensors: digits by rows. */
-static int32_t measure_rows(const struct accel_model_file *file, uint64_t group, struct model_packed *packed,
-                            struct accel_error *error)
-{
-    const struct accel_model_tensor *digits = &packed->digits, *scales = &packed->scales, *zeros = &packed->zeros;
-    const bool words = packed->layout == MODEL_PACKED_WORDS;
-    uint32_t type = ACCEL_I8;
-    uint64_t outer;
-    if (!words && (digits->rank != 2 || digits->bytes == 0 || digits->dims[0] > UINT32_MAX))
-        return wrong(file, digits, "is no matrix", error);
-    if (!words) {
-        packed->rows = digits->dims[0];
-        packed->width = digits->dims[1];
-    } else if (!has_shape(digits, ACCEL_I32, packed->rows, (packed->width * packed->bits + 31) / 32)) {
-        return wrong(file, digits, "is no matrix of packed digits that fits its shape", error);
-    }
-    set_groups(packed, group);
-    if (!is_scale(scales->type))
-        return not_read(file, scales, "scales other than F16, BF16 and F32 are not read", error);
-    packed->one_scale = group == 0 && scales->bytes == (scales->type == ACCEL_F32 ? 4 : 2);
-    if (!packed->one_scale && !has_shape(scales, scales->type, packed->rows, packed->groups))
-        return wrong(file, scales, "does not fit the digits", error);
-    if (zeros->name == NULL)
-        return ACCEL_OK;
-    outer = packed->rows;
-    if (words) {
-        type = ACCEL_I32;
-        outer = (packed->rows * packed->bits + 31) / 32;
-    }
-    if (packed->one_scale && !words ? zeros->type != ACCEL_I8 || zeros->bytes != 1
-                                    : packed->one_scale || !has_shape(zeros, type, outer, packed->groups))
-        return wrong(file, zeros, "does not fit the scales", error);
-    return ACCEL_OK;
-}
-
-static int32_t measure_as(const struct accel_model_file *file, uint32_t bits, uint64_t group,
-                          struct model_packed *packed, struct accel_error *error)
-{
-    packed->bits = packed->layout == MODEL_PACKED_BYTES ? 8 : bits;
-    if (packed->layout == MODEL_PACKED_GPTQ || packed->layout == MODEL_PACKED_AWQ)
-        return measure_columns(file, group, packed, error);
-    return measure_rows(file, group, packed, error);
-}
-
-/* True where both say the same of a matrix. */
-static bool same_measure(const struct model_packed *a, const struct model_packed *b)
-{
-    return a->bits == b->bits && (a->groups == 1 ? b->groups == 1 : a->file_group == b->file_group);
-}
-
-/* Measures by the one choice of the configuration that fits. */
-static int32_t measure(const struct accel_model_file *file, const struct model_packing *packing,
-                       struct model_packed *packed, struct accel_error *error)
-{
-    struct model_packed found = {0};
-    if (packing->choice_count == 0)
-        return not_read(file, &packed->digits, "the configuration says nothing of matrices that are packed", error);
-    for (uint32_t i = 0; i < packing->choice_count; i++) {
-        struct model_packed tried = *packed;
-        if (measure_as(file, packing->choices[i].bits, packing->choices[i].group, &tried, NULL) != ACCEL_OK)
-            continue;
-        if (found.rows != 0 && !same_measure(&found, &tried))
-            return not_read(file, &packed->digits, "fits several of the ways to pack that the configuration names",
-                            error);
-        found = tried;
-    }
-    if (found.rows == 0)
-        return measure_as(file, packing->choices[0].bits, packing->choices[0].group, packed, error);
-    *packed = found;
-    return ACCEL_OK;
-}
-
-/* Groups that do not rise with the columns are kept; the list then belongs to the file. All of them -1: none. */
-static int32_t read_order(struct accel_model_file *file, const struct accel_model_tensor *order,
-                          struct model_packed *packed, struct accel_error *error)
-{
-    uint32_t *groups;
-    bool rise = true, unset = true;
-    int32_t code;
-    if (order->type != ACCEL_I32 || order->rank != 1 || order->dims[0] != packed->width)
-        return wrong(file, order, "is no list of I32 with an element for each column", error);
-    groups = malloc((size_t)order->bytes);
-    if (groups == NULL)
-        return model_no_memory(error, file->path, order->bytes);
-    code = accel_model_file_read(file, order, 0, order->bytes, groups, error);
-    for (uint64_t i = 0; i < packed->width && code == ACCEL_OK; i++) {
-        rise = rise && groups[i] == i / packed->file_group;
-        unset = unset && groups[i] == UINT32_MAX;
-    }
-    for (uint64_t i = 0; i < packed->width && code == ACCEL_OK && !unset; i++)
-        if (groups[i] >= packed->groups)
-            code = wrong(file, order, "names a group that is not there", error);
-    if (code == ACCEL_OK && !rise && !unset) {
-        uint32_t *kept = model_pool_alloc(&file->pool, packed->width, sizeof(*kept));
-        if (kept == NULL)
-            code = model_no_memory(error, file->path, order->bytes);
-        else
-            memcpy(kept, groups, (size_t)order->bytes);
-        packed->order = kept;
-    }
-    free(groups);
-    return code;
-}
-
-/* What all scales of a matrix have in common. */
-struct scales {
-    bool halves;    /* a half holds each exactly */
-    float least;    /* of the magnitudes above zero */
-    float greatest; /* NaN counts as infinite */
-};
-
-static int32_t scan_scales(const struct accel_model_file *file, const struct model_packed *packed, struct scales *out,
-                           struct accel_error *error)
-{
-    const struct accel_model_tensor *tensor = &packed->scales;
-    const uint64_t each = tensor->type == ACCEL_F32 ? 4 : 2;
-    unsigned char *bytes = malloc(SCAN_BYTES);
-    int32_t code = bytes == NULL ? model_no_memory(error, file->path, SCAN_BYTES) : ACCEL_OK;
-    *out = (struct scales){true, FLT_MAX, 0};
-    for (uint64_t at = 0; at < tensor->bytes && code == ACCEL_OK; at += SCAN_BYTES) {
-        const uint64_t count = tensor->bytes - at < SCAN_BYTES ? tensor->bytes - at : SCAN_BYTES;
-        code = accel_model_file_read(file, tensor, at, count, bytes, error);
-        for (uint64_t i = 0; i < count && code == ACCEL_OK; i += each) {
-            const float scale = model_packed_scale(tensor->type, bytes + i), size = fabsf(scale);
-            out->halves = out->halves && accel_f16_to_f32(accel_f16_from_f32(scale)) == scale;
-            out->greatest = size <= out->greatest ? out->greatest : isnan(size) ? INFINITY : size;
-            if (size > 0 && size < out->least)
-                out->least = size;
-        }
-    }
-    free(bytes);
-    return code;
-}
-
-/* Symmetric where every zero point is in the middle: such matrices have faster kernels. */
-static int32_t choose_scheme(const struct accel_model_file *file, const struct model_packed *packed,
-                             uint32_t *out_scheme, struct accel_error *error)
-{
-    const uint64_t stride = packed->zeros.name == NULL ? 0 : model_packed_zero_stride(packed);
-    unsigned char *zeros;
-    int32_t code;
-    *out_scheme = ACCEL_SCHEME_SYMMETRIC;
-    if (packed->zeros.name == NULL)
-        return ACCEL_OK;
-    zeros = malloc((size_t)packed->zeros.bytes + 4);
-    code = zeros == NULL ? model_no_memory(error, file->path, packed->zeros.bytes)
-                         : accel_model_file_read(file, &packed->zeros, 0, packed->zeros.bytes, zeros, error);
-    for (uint64_t g = 0; g < packed->groups && code == ACCEL_OK; g++)
-        for (uint64_t row = 0; row < packed->rows && *out_scheme == ACCEL_SCHEME_SYMMETRIC; row++)
-            if (model_packed_zero(packed, zeros, stride, g, row) != 1u << (packed->bits - 1))
-                *out_scheme = ACCEL_SCHEME_ASYMMETRIC;
-    free(zeros);
-    return code;
-}
-
-static int32_t choose_planar(const struct accel_model_file *file, struct model_packed *packed,
-                             struct accel_error *error)
-{
-    uint32_t scheme, log2_group = 5;
-    int32_t code = choose_scheme(file, packed, &scheme, error);
-    for (packed->group = 512; packed->file_group % packed->group != 0 || packed->width % packed->group != 0;)
-        packed->group /= 2;
-    while (1u << log2_group < packed->group)
-        log2_group++;
-    packed->type = ACCEL_PLANAR(packed->bits, log2_group, scheme);
-    packed->planes = scheme == ACCEL_SCHEME_ASYMMETRIC ? 3 : 2;
-    packed->plane_bytes[0] = packed->rows * (packed->width / 8 * packed->bits);
-    packed->plane_bytes[1] = packed->rows * (packed->width / packed->group) * 2;
-    packed->plane_bytes[2] = packed->planes < 3 ? 0 : packed->rows * (packed->width / packed->group);
-    return code;
-}
-
-/* A planar type where one says it, else decoded values; both with halves where these are normal ones. */
-static int32_t choose_type(const struct accel_model_file *file, struct model_packed *packed, struct accel_error *error)
-{
-    const bool whole = packed->width % 32 == 0 && packed->file_group % 32 == 0 && packed->order == NULL;
-    const float steps = (float)((1u << packed->bits) - 1);
-    struct scales scales = {true, 0, 0};
-    uint64_t bytes;
-    int32_t code = ACCEL_OK;
-    if (!whole || packed->scales.type != ACCEL_F16)
-        code = scan_scales(file, packed, &scales, error);
-    if (code != ACCEL_OK)
-        return code;
-    if (whole && (scales.halves || (scales.least >= 0x1p-14f && scales.greatest <= 65504.0f)))
-        return choose_planar(file, packed, error);
-    packed->dense = true;
-    packed->type = scales.least >= 0x1p-14f && scales.greatest * steps <= 65504.0f ? ACCEL_F16 : ACCEL_F32;
-    packed->planes = 1;
-    if (!multiply_u64(packed->rows, packed->width, &bytes) ||
-        !multiply_u64(bytes, packed->type == ACCEL_F16 ? 2 : 4, &packed->plane_bytes[0]))
-        return wrong(file, &packed->digits, "is too large", error);
-    return ACCEL_OK;
-}
-
 static int32_t describe(struct accel_model_file *file, const struct model_packed *packed, const char *end,
                         struct model_tensor *out, struct accel_error *error)
 {
@@ -430,10 +145,10 @@ static int32_t make(struct accel_model_file *file, const struct model_packing *p
     if (packed == NULL)
         return model_no_memory(error, file->path, sizeof(*packed));
     if (needs_zeros && zeros == NULL)
-        return wrong(file, digits, "there is no .qzeros beside it", error);
+        return model_packed_wrong(file, digits, "there is no .qzeros beside it", error);
     if (scales == NULL)
-        return wrong(file, digits,
-                     needs_zeros ? "there is no .scales beside it" : "there is no .weight_scale beside it", error);
+        return model_packed_wrong(
+            file, digits, needs_zeros ? "there is no .scales beside it" : "there is no .weight_scale beside it", error);
     packed->digits = *digits;
     packed->scales = *scales;
     if (zeros != NULL)
@@ -441,13 +156,13 @@ static int32_t make(struct accel_model_file *file, const struct model_packing *p
     packed->layout = spelling->layout;
     packed->zero_add = packing->zero_add;
     if (spelling->shape != NULL)
-        code = read_shape(file, sister(file, name, end, spelling->shape), packed, error);
+        code = model_packed_read_shape(file, sister(file, name, end, spelling->shape), packed, error);
     if (code == ACCEL_OK)
-        code = measure(file, packing, packed, error);
+        code = model_packed_measure(file, packing, packed, error);
     if (code == ACCEL_OK && order != NULL)
-        code = read_order(file, order, packed, error);
+        code = model_packed_read_order(file, order, packed, error);
     if (code == ACCEL_OK)
-        code = choose_type(file, packed, error);
+        code = model_packed_choose_type(file, packed, error);
     return code == ACCEL_OK ? describe(file, packed, end, out, error) : code;
 }
 
