@@ -185,9 +185,8 @@ static int32_t make_sketch(struct accel_model_plan *plan, struct accel_error *er
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->sketch, error);
     if (code == ACCEL_OK)
-        code = accel_plan_sketch(plan->sketch,
-                                 plan->stepped ? &plan->stepped_sketch : accel_model_description_sketch(description),
-                                 error);
+        code = accel_plan_sketch(
+            plan->sketch, plan->stepped ? &plan->stepped_sketch : accel_model_description_sketch(description), error);
     free(all);
     return code;
 }

@@ -21,9 +21,9 @@ struct accel_model_plan {
     struct accel_given *given;
     char *texts;
     struct plan_subject *subject;
-    struct accel_session *session; /* NULL: a sketch */
-    struct accel_plan *sketch;     /* NULL: the session has the plan */
-    struct accel_error reason;     /* why there is no session */
+    struct accel_session *session;       /* NULL: a sketch */
+    struct accel_plan *sketch;           /* NULL: the session has the plan */
+    struct accel_error reason;           /* why there is no session */
     struct accel_sketch stepped_sketch;  /* that of the description with the types that steps came to */
     struct accel_sketch_weight *stepped; /* its weights; NULL: nothing has stepped */
 };

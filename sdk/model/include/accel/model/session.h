@@ -58,8 +58,9 @@ ACCEL_API const struct accel_model_facts *accel_model_facts_of(const struct acce
 struct accel_session;
 
 #define ACCEL_SESSION_STAGES 1u /**< flag: every named stage of a step can be read; nothing is fused over one */
-#define ACCEL_SESSION_INPUTS 2u /**< flag: what each weight was multiplied with can be read; nothing is fused over it  \
-                                 */
+#define ACCEL_SESSION_INPUTS                                                                                           \
+    2u /**< flag: what each weight was multiplied with can be read; nothing is fused over it                           \
+        */
 
 /** How to make a session. Open. */
 struct accel_session_options {
