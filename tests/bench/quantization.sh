@@ -6,13 +6,13 @@
 # CALIB   a text to calibrate with, TEXT another one to measure with
 # FOLDER  takes the files, about 20 times those of the model
 # LLAMA   the folder of llama-quantize and llama-imatrix, built from llama.cpp's source; without it ours alone
-# Variables: ACCELCTL (the command), TOKENS of the text to read (1024), CALIB_TOKENS (4096), GROUP (64),
+# Variables: ACCELCTL (the command), TOKENS of the text to read (1024), CALIB_TOKENS (16384), GROUP (64),
 # METHODS (all), BUDGETS of bytes for files whose types are chosen, as "88MB 72MB".
 set -eu
 [ $# -ge 4 ] || { sed -n '3,11s/^# //p' "$0" >&2; exit 2; }
 model=$1 calib=$2 text=$3 folder=$4 llama=${5:-}
 accelctl=${ACCELCTL:-accelctl}
-tokens=${TOKENS:-1024} calib_tokens=${CALIB_TOKENS:-4096} group=${GROUP:-64}
+tokens=${TOKENS:-1024} calib_tokens=${CALIB_TOKENS:-16384} group=${GROUP:-64}
 methods=${METHODS:-nearest search importance gptq} budgets=${BUDGETS:-}
 cmp -s "$calib" "$text" && { echo "$0: the same text to calibrate and to measure with" >&2; exit 2; }
 mkdir -p "$folder"

@@ -162,6 +162,27 @@ static void outputs_are_nearer_than_by_search(void **state)
     assert_true(after < 0.998 * before);
 }
 
+/* With two bits, scales are as wrong as digits are. */
+static void scales_are_thought_over(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t type = accel_format_find("q2_g64");
+    size_t bytes = solve(f, type, 0, ROWS, f->out);
+    double compensated = output_error(f, type, bytes);
+    unsigned char *before = memory(ROWS * BYTES);
+    void *planes[ACCEL_FORMAT_PLANES];
+    size_t changed = 0;
+    memcpy(before, f->out, ROWS * bytes);
+    refine(f, type, 0, ROWS, f->out);
+    assert_true(output_error(f, type, bytes) < 0.99 * compensated);
+    for (size_t r = 0; r < ROWS; r++) {
+        planes_at(type, f->out + r * bytes, planes);
+        changed += memcmp(planes[1], before + ((unsigned char *)planes[1] - f->out), WIDTH / 64 * 2) != 0;
+    }
+    assert_true(changed > ROWS / 2);
+    free(before);
+}
+
 static void rows_are_on_their_own(void **state)
 {
     static const char *const names[] = {"q4_0", "q3_k", "q4_g128a", "q3_row", "c4_g128"};
@@ -198,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_nearer_than_by_search),
+        cmocka_unit_test(scales_are_thought_over),
         cmocka_unit_test(rows_are_on_their_own),
         cmocka_unit_test(others_are_refused),
     };

@@ -18,8 +18,8 @@
 
 #define HALF_LARGEST 65504.0f
 
-/* Second thoughts about digits: the first pass brings most, a third hardly anything. */
-#define SWEEPS 2u
+/* Second thoughts about digits and scales: the first pass brings most, and each takes as long as two solutions. */
+#define SWEEPS 1u
 
 uint64_t quantize_width(const struct accel_quantize_job *job, uint64_t index)
 {
@@ -153,7 +153,7 @@ static int32_t compensate(const struct accel_quantize_job *job, const struct qua
                                        .width = width,
                                        .u = way->u,
                                        .weight = way->weight,
-                                       .h = way->moments,
+                                       .h = way->damped,
                                        .damping = way->damping};
     /* Twice, for measure_outputs. */
     int32_t code = quantize_room_make(&chunk->work, 2 * chunk->rows * width * sizeof(float), path, error);

@@ -22,6 +22,7 @@ struct quantize_way {
     uint32_t zero;
     const float *weight;  /* [width] of ..._IMPORTANCE and ..._GPTQ */
     const float *moments; /* [width, width] of ..._GPTQ */
+    const float *damped;  /* [width, width] of ..._GPTQ: moments with damping */
     const float *u;       /* [width, width] of ..._GPTQ: dense_inverse_factor */
 };
 

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <accel/quant/format.h>
+#include <accel/quant/half.h>
 #include <math.h>
 #include <string.h>
 
@@ -178,6 +179,79 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
 
 /* ---- second thoughts ---- */
 
+/* Where the scale of a value lies, or NULL where it is none by itself. */
+static unsigned char *scale_at(const struct solver *s, size_t column, void *const *planes)
+{
+    if (s->format.kind == ACCEL_FORMAT_PLANAR)
+        return (unsigned char *)planes[1] + (s->format.group ? column / s->format.group : 0) * 2;
+    switch (s->matrix->type) {
+    case ACCEL_Q4_0:
+    case ACCEL_Q4_1:
+    case ACCEL_Q5_0:
+    case ACCEL_Q5_1:
+    case ACCEL_Q8_0:
+    case ACCEL_IQ4_NL:
+        return (unsigned char *)planes[0] + column / s->format.block_values * s->format.plane_bytes[0];
+    default:
+        return NULL;
+    }
+}
+
+/* What the damped block of h makes of a change of level [BLOCK], which is zero outside of first .. end. */
+DENSE_CLONES static float curve_of(const float *u, const float *level, size_t first, size_t end)
+{
+    lanes sum = {0};
+    float whole = 0;
+    for (size_t i = first; i < end; i++) {
+        lanes row = {0};
+        for (size_t k = first / LANES * LANES; k < end; k += LANES)
+            row += *(const lanes *)(u + i * BLOCK + k) * *(const lanes *)(level + k);
+        sum += level[i] * row;
+    }
+    for (size_t k = 0; k < LANES; k++)
+        whole += sum[k];
+    return whole;
+}
+
+/* Columns first .. end of the block share a scale: it becomes the one that is best while all digits stay. Answers what
+ * is added to it. */
+static float rescale(const struct solver *s, const struct accel_format_run *run, const float *level, const float *lost,
+                     const float *gradient, size_t first, size_t end, unsigned char *scale)
+{
+    const float damping = s->matrix->damping;
+    float slope = 0, curve = curve_of(s->u, level, first, end), wanted;
+    for (size_t i = first; i < end; i++) {
+        curve += damping * level[i] * level[i];
+        slope += level[i] * (gradient[i] + damping * lost[s->column + i]);
+    }
+    wanted = run->scale + slope / curve;
+    if (!isfinite(wanted) || !(wanted * run->scale > 0))
+        return 0;
+    const uint16_t half = accel_f16_from_f32(wanted);
+    wanted = accel_f16_to_f32(half);
+    if (wanted == 0 || !isfinite(wanted))
+        return 0;
+    memcpy(scale, &half, sizeof(half));
+    return wanted - run->scale;
+}
+
+/* The same for a group whose digits were just chosen. */
+static void refine_scale(const struct solver *s, const struct accel_format_run *run, const int32_t *digits,
+                         size_t first, size_t end, float *lost, float *gradient, void *const *planes)
+{
+    unsigned char *scale = scale_at(s, s->column + first, planes);
+    float level[BLOCK] = {0}, change;
+    if (scale == NULL || end - first != s->fitted)
+        return;
+    for (size_t i = first; i < end; i++)
+        level[i] = run->levels ? run->level[digits[i]] : (float)digits[i];
+    change = rescale(s, run, level, lost, gradient, first, end, scale);
+    for (size_t i = first; i < end && change != 0; i++) {
+        lost[s->column + i] -= change * level[i];
+        compensate(gradient, s->u + i * BLOCK, first, change * level[i]);
+    }
+}
+
 /* Columns of the block in one row: each gets the level that is best while all others stay. `gradient` [BLOCK] is the
  * block of h times what is lost in the row. */
 static int32_t refine_row(const struct solver *s, float *lost, const float *weights, float *gradient,
@@ -187,10 +261,11 @@ static int32_t refine_row(const struct solver *s, float *lost, const float *weig
     struct accel_format_run run = {.count = 0};
     float inverse = 0, change;
     int32_t digits[BLOCK], code = ACCEL_OK;
-    size_t end = 0;
+    size_t end = 0, first = 0;
     for (size_t i = 0; i < s->columns; i++) {
         const size_t column = s->column + i;
         if (i >= end) {
+            first = i;
             code = accel_format_levels(m->type, (const void *const *)planes, m->width, column, &run);
             if (code != ACCEL_OK)
                 return code;
@@ -202,7 +277,9 @@ static int32_t refine_row(const struct solver *s, float *lost, const float *weig
         change = level_of(&run, digits[i]) - value;
         lost[column] -= change;
         if (change != 0)
-            compensate(gradient, s->u + i * BLOCK, i, change);
+            compensate(gradient, s->u + i * BLOCK, first, change);
+        if (i + 1 == end)
+            refine_scale(s, &run, digits, first, end, lost, gradient, planes);
     }
     return accel_format_put(m->type, planes, m->width, s->column, s->columns, digits);
 }

@@ -41,8 +41,9 @@ int32_t gptq_solve(const struct gptq_matrix *matrix, float *values, size_t rows,
 
 /*
  * Second thoughts, with all columns in view: in `sweeps` passes each value gets the level that is best while the others
- * stay; scales stay too. What is lost never grows. weights [rows, width] are those that were encoded into `out`; `lost`
- * [rows, width] is overwritten. Twice the operations of gptq_solve for a pass.
+ * stay, and then each scale of up to 128 values that is stored as a half by itself becomes the one that is best for its
+ * digits. What is lost never grows but by the rounding of scales. weights [rows, width] are those that were encoded
+ * into `out`; `lost` [rows, width] is overwritten. Twice the operations of gptq_solve for a pass.
  */
 int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, float *lost, size_t rows,
                     unsigned char *out, size_t row_bytes, void *scratch);

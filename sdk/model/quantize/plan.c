@@ -23,7 +23,7 @@
 #include "sdk/model/quantize/statistics.h"
 
 /* Changes whenever an encoder writes other digits, so that no file is taken up that an older one began. */
-#define ENCODERS 6u
+#define ENCODERS 7u
 
 #define THREADS_MAX 1024u
 

@@ -15,8 +15,13 @@
 /* Rows of a tensor of which it is asked what they give. */
 #define SAMPLED ((uint64_t)128)
 
-/* Share of the mean square that is added to each: what the inputs do not say is not believed. */
-#define DAMPING 0.01
+/* What is added to each mean square, since a text tells only so much: a share of its own, and of the median. The mean
+ * says nothing here: a few inputs are often a thousand times as large as all others. */
+#define DAMPING_OWN 0.02f
+#define DAMPING_MEDIAN 0.01f
+
+/* Share of the mean that is added for the sake of rounding. */
+#define DAMPING_LEAST 1e-6
 
 struct quantize_ways {
     struct accel_quantize_job *job;
@@ -24,6 +29,7 @@ struct quantize_ways {
     struct dense_team team;
     /* Of one input. */
     struct quantize_room factor; /* floats [width, width] */
+    struct quantize_room damped; /* floats [width, width]: moments with damping */
     struct quantize_room cost;   /* floats [width] */
     const float *moments;
     float damping;
@@ -72,6 +78,7 @@ void quantize_ways_free(struct quantize_ways *ways)
         return;
     dense_team_free(&ways->team);
     free(ways->factor.data);
+    free(ways->damped.data);
     free(ways->cost.data);
     free(ways->inputs);
     free(ways);
@@ -82,12 +89,31 @@ uint32_t quantize_ways_input(const struct quantize_ways *ways, uint64_t tensor)
     return ways->inputs[tensor];
 }
 
+static int compare_floats(const void *one, const void *other)
+{
+    const float a = *(const float *)one, b = *(const float *)other;
+    return (a > b) - (a < b);
+}
+
+/* Moments as they are believed. The room for costs serves to find the median. */
+static void damp(struct quantize_ways *ways, size_t width)
+{
+    float *damped = ways->damped.data, *sorted = ways->cost.data;
+    memcpy(damped, ways->moments, width * width * sizeof(*damped));
+    for (size_t i = 0; i < width; i++)
+        sorted[i] = damped[i * width + i];
+    qsort(sorted, width, sizeof(*sorted), compare_floats);
+    const float more = DAMPING_MEDIAN * sorted[width / 2];
+    for (size_t i = 0; i < width; i++)
+        damped[i * width + i] += DAMPING_OWN * damped[i * width + i] + more;
+}
+
 int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struct accel_error *error)
 {
     const struct accel_quantize_job *job = ways->job;
     const char *path = accel_model_file_path(job->file);
     const uint64_t width = quantize_width(job, tensor);
-    double share = DAMPING, mean = 0;
+    double share = DAMPING_LEAST, mean = 0;
     uint32_t input;
     int32_t code = quantize_statistics_moments(job->statistics, job->rows[tensor].name, &ways->moments, &input, error);
     if (code == ACCEL_OK && width > SIZE_MAX / sizeof(float) / width)
@@ -98,11 +124,15 @@ int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struc
     if (code == ACCEL_OK)
         code = quantize_room_make(&ways->cost, width * sizeof(float), path, error);
     if (code == ACCEL_OK)
-        code = dense_inverse_factor(ways->moments, (size_t)width, &ways->team, &share, ways->factor.data, error);
+        code = quantize_room_make(&ways->damped, width * width * sizeof(float), path, error);
+    if (code == ACCEL_OK) {
+        damp(ways, (size_t)width);
+        code = dense_inverse_factor(ways->damped.data, (size_t)width, &ways->team, &share, ways->factor.data, error);
+    }
     if (code != ACCEL_OK)
         return code;
     for (uint64_t i = 0; i < width; i++)
-        mean += (double)ways->moments[i * width + i] / (double)width;
+        mean += (double)((const float *)ways->damped.data)[i * width + i] / (double)width;
     ways->damping = (float)(share * mean);
     gptq_weights(ways->factor.data, (size_t)width, ways->cost.data);
     return ACCEL_OK;
@@ -119,6 +149,7 @@ void quantize_way_of(const struct quantize_ways *ways, uint64_t tensor, struct q
         out_way->damping = ways->damping;
         out_way->weight = ways->cost.data;
         out_way->moments = ways->moments;
+        out_way->damped = ways->damped.data;
         out_way->u = ways->factor.data;
         return;
     }
