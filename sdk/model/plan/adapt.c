@@ -9,14 +9,12 @@
 #include "config.h"
 
 #include <accel/quant/format.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sdk/model/format/rows.h"
-#include "sdk/model/plan/internal.h"
+#include "sdk/model/plan/adapt.h"
 
 /* Rows of a matrix that are measured. */
 enum { SAMPLE = 32, ROUNDS = 8 };
@@ -24,32 +22,6 @@ enum { SAMPLE = 32, ROUNDS = 8 };
 /* Bits; 16 is f16. */
 static const uint32_t ladder[] = {16, 8, 4, 3, 2};
 #define RUNGS (sizeof ladder / sizeof *ladder)
-
-/* One form of a matrix. */
-struct form {
-    uint32_t type; /* ACCEL_TYPE_NONE: there is none */
-    uint64_t bytes;
-    double error; /* relative; 0 for the file's own type */
-};
-
-struct matrix {
-    const struct accel_model_tensor *tensor;
-    uint32_t index; /* in the sketch */
-    uint32_t zero;
-    struct form begun, now, below;
-};
-
-struct adapting {
-    struct accel_model_plan *plan;
-    const struct accel_model_file *file;
-    struct matrix *matrices;
-    uint32_t count;
-    uint32_t log2_group;
-    uint32_t scheme;
-    uint32_t least; /* bits */
-    float *values;  /* two rows of the widest matrix, and room for its bytes */
-    struct accel_error *error;
-};
 
 /* ---- settings ---- */
 
@@ -300,11 +272,6 @@ static int32_t step_up(struct adapting *a, double tolerance, uint64_t spare, uin
 
 /* ---- what came of it ---- */
 
-static const char *type_name(uint32_t type, struct accel_format *format)
-{
-    return accel_format_describe(type, format) == ACCEL_OK ? format->name : "?";
-}
-
 /* Puts the types into a copy of the sketch, and makes the plan again with them. */
 static int32_t apply(struct adapting *a)
 {
@@ -326,122 +293,23 @@ static int32_t apply(struct adapting *a)
     return model_plan_remake(plan, a->error);
 }
 
-/* Matrices of one role that went the same way. */
-struct group {
-    const struct matrix *first;
-    uint32_t count;
-    uint64_t begun_bytes, now_bytes;
-    double begun_squares, now_squares;
-};
-
-static const char *role_of(const struct adapting *a, const struct matrix *m)
-{
-    return a->plan->stepped_sketch.weights[m->index].role;
-}
-
-static uint32_t same_way(const struct adapting *a, const struct matrix *one, const struct matrix *other)
-{
-    return one->begun.type == other->begun.type && one->now.type == other->now.type &&
-           strcmp(role_of(a, one), role_of(a, other)) == 0;
-}
-
-static void sum_group(const struct adapting *a, const struct matrix *first, struct group *out)
-{
-    *out = (struct group){.first = first};
-    for (uint32_t i = 0; i < a->count; i++) {
-        const struct matrix *m = &a->matrices[i];
-
-        if (!same_way(a, first, m))
-            continue;
-        out->count++;
-        out->begun_bytes += m->begun.bytes;
-        out->now_bytes += m->now.bytes;
-        out->begun_squares += m->begun.error * m->begun.error;
-        out->now_squares += m->now.error * m->now.error;
-    }
-}
-
-static int32_t note_group(struct adapting *a, const struct group *group)
-{
-    const uint32_t down = group->now_bytes < group->begun_bytes;
-    struct accel_format begun, now;
-    char text[400];
-    struct accel_plan_note note = {.size = sizeof note,
-                                   .level = ACCEL_NOTE_INFO,
-                                   .key = down ? "precision.dynamic" : "precision.tolerance",
-                                   .text = text,
-                                   .remedy = ""};
-
-    snprintf(text, sizeof text,
-             "%.40s: %u %s %s from %s, %" PRIu64 " bytes, relative error %.5f, to %s, %" PRIu64
-             " bytes, relative error %.5f",
-             role_of(a, group->first), group->count, group->count == 1 ? "matrix steps" : "matrices step",
-             down ? "down" : "up", type_name(group->first->begun.type, &begun), group->begun_bytes,
-             sqrt(group->begun_squares / group->count), type_name(group->first->now.type, &now), group->now_bytes,
-             sqrt(group->now_squares / group->count));
-    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
-}
-
-static int32_t note_all(struct adapting *a)
+/* Errors of all matrices as they are now. */
+static int32_t measure_now(struct adapting *a)
 {
     int32_t code = ACCEL_OK;
 
-    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
-        const struct matrix *m = &a->matrices[i];
-        uint32_t earlier = 0;
-        struct group group;
-
-        if (m->now.type == m->begun.type)
-            continue;
-        for (uint32_t j = 0; j < i && !earlier; j++)
-            earlier = same_way(a, m, &a->matrices[j]);
-        if (earlier)
-            continue;
-        sum_group(a, m, &group);
-        code = note_group(a, &group);
-    }
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
+        code = measure(a, &a->matrices[i], &a->matrices[i].now);
     return code;
 }
 
-/* The error of all that is converted, as one line. */
-static int32_t note_errors(struct adapting *a)
-{
-    const struct matrix *worst = NULL;
-    uint32_t converted = 0;
-    double squares = 0;
-    char text[400];
-    struct accel_plan_note note = {
-        .size = sizeof note, .level = ACCEL_NOTE_INFO, .key = "precision.measure", .text = text, .remedy = ""};
-    int32_t code = ACCEL_OK;
-
-    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
-        struct matrix *m = &a->matrices[i];
-
-        code = measure(a, m, &m->now);
-        if (m->now.type == m->tensor->type)
-            continue;
-        converted++;
-        squares += m->now.error * m->now.error;
-        worst = worst == NULL || m->now.error > worst->now.error ? m : worst;
-    }
-    if (code != ACCEL_OK || worst == NULL)
-        return code;
-    snprintf(text, sizeof text,
-             "%u matrices are converted: relative error %.5f in the mean of squares, at most %.5f "
-             "(%.160s)",
-             converted, sqrt(squares / converted), worst->now.error, worst->tensor->name);
-    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
-}
-
 /* Errors of all matrices as the settings have them. */
-static int32_t measure_all(struct adapting *a)
+static int32_t measure_begun(struct adapting *a)
 {
-    int32_t code = ACCEL_OK;
+    int32_t code = measure_now(a);
 
-    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++) {
-        code = measure(a, &a->matrices[i], &a->matrices[i].now);
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
         a->matrices[i].begun.error = a->matrices[i].now.error;
-    }
     return code;
 }
 
@@ -486,15 +354,17 @@ int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *erro
     read_settings(&a);
     code = list_matrices(&a);
     if (code == ACCEL_OK)
-        code = measure_all(&a);
+        code = measure_begun(&a);
     if (code == ACCEL_OK && dynamic)
         code = fit_memory(&a);
     if (code == ACCEL_OK)
         code = keep_tolerance(&a, tolerance);
     if (code == ACCEL_OK)
-        code = note_all(&a);
+        code = adapt_note_steps(&a);
     if (code == ACCEL_OK && measured)
-        code = note_errors(&a);
+        code = measure_now(&a);
+    if (code == ACCEL_OK && measured)
+        code = adapt_note_errors(&a);
     free(a.matrices);
     free(a.values);
     return code;

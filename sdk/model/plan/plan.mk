@@ -3,6 +3,8 @@ accelmodelinclude_HEADERS += sdk/model/include/accel/model/plan.h
 
 libaccel_model_core_la_SOURCES += \
 	%D%/adapt.c \
+	%D%/adapt.h \
+	%D%/adapt_notes.c \
 	%D%/create.c \
 	%D%/identity.c \
 	%D%/identity.h \
