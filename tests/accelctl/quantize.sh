@@ -131,6 +131,18 @@ try 0 "$accelctl" run "$work/kept" --greedy --json -n 4 --prompt "Once"
 try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/unmade"
 [ ! -e "$work/unmade" ] || fail "a folder without a model was left"
 
+# What a text does not reach keeps its values, since another one may. Here a norm of zeros stands before two matrices.
+cp "$f32" "$work/unreached.gguf"
+chmod u+w "$work/unreached.gguf"
+dd if=/dev/zero of="$work/unreached.gguf" bs=64 seek=$((558592 / 64)) count=4 conv=notrunc 2>"$work/err"
+for method in importance gptq; do
+    try 0 "$accelctl" quantize --type q3_g32 --method $method --calib "$work/text" "$work/unreached.gguf" "$out"
+    try 0 "$accelctl" eval --against "$work/unreached.gguf" "$out" --json
+    sed -n '/"name": "blk.2.ffn_up.weight"/,/relative_error/p' "$work/out" |
+        awk '/relative_error/ { found = $2 + 0 } END { exit !(found > 0.1 && found < 0.3) }' ||
+        fail "$method: values of a matrix that the text does not reach are lost"
+done
+
 # Values beyond the halves, a million each, are no candidates for F16; the matrix gets another type.
 cp "$f32" "$work/wide.gguf"
 chmod u+w "$work/wide.gguf"

@@ -17,6 +17,9 @@ enum { CHUNK_DEFAULT = 512, STEP_MOST = 128 };
 #define LOGITS_MOST ((uint64_t)8 << 20) /* floats of a step */
 #define MOMENTS_DEFAULT ((uint64_t)1 << 30)
 
+/* Of the mean power of an input's columns: what each counts for at least. */
+#define LEAST_POWER 1e-6
+
 struct input {
     uint64_t width;
     double *sums;   /* [width] of squares, of the first run */
@@ -266,6 +269,20 @@ static void average(float *moments, uint64_t width, uint64_t tokens)
     dense_mirror(moments, (size_t)width);
 }
 
+/* Inputs that the text never reached have a little power all the same: groups whose errors cost nothing would get
+ * scales of zero, and another text may reach them. */
+static void lift_power(struct input *input)
+{
+    double mean = 0;
+    float least;
+
+    for (uint64_t j = 0; j < input->width; j++)
+        mean += (double)input->power[j] / (double)input->width;
+    least = mean > 0 ? (float)(LEAST_POWER * mean) : 1;
+    for (uint64_t j = 0; j < input->width; j++)
+        input->power[j] = input->power[j] > least ? input->power[j] : least;
+}
+
 static int32_t run(struct quantize_statistics *s, struct accel_error *error)
 {
     struct accel_session *session = NULL;
@@ -284,6 +301,8 @@ static int32_t run(struct quantize_statistics *s, struct accel_error *error)
 
         for (uint64_t j = 0; s->runs == 0 && j < input->width; j++)
             input->power[j] = (float)(input->sums[j] / (double)s->tokens);
+        if (s->runs == 0)
+            lift_power(input);
         if (input->moments != NULL)
             average(input->moments, input->width, s->tokens);
     }

@@ -133,7 +133,8 @@ int32_t quantize_ways_prepare(struct quantize_ways *ways, uint64_t tensor, struc
         return code;
     for (uint64_t i = 0; i < width; i++)
         mean += (double)((const float *)ways->damped.data)[i * width + i] / (double)width;
-    ways->damping = (float)(share * mean);
+    /* As the factor has it: moments of nothing count as the identity. */
+    ways->damping = mean > 0 ? (float)(share * mean) : 1;
     gptq_weights(ways->factor.data, (size_t)width, ways->cost.data);
     return ACCEL_OK;
 }
