@@ -23,11 +23,9 @@ struct subject {
 static int set_up(void **state)
 {
     static struct subject subject;
-    const char *tree = getenv("ACCEL_TEST_SRCDIR");
     struct accel_error error = {0};
 
-    snprintf(subject.path, sizeof subject.path, "%s/models/stories260K/stories260K-f32.gguf",
-             tree == NULL ? "." : tree);
+    stories_path(subject.path);
     subject.context = make_context();
     OK(accel_model_open(subject.path, NULL, &subject.model, &error));
     OK(accel_model_file_open(subject.path, NULL, &subject.file, &error));

@@ -30,10 +30,9 @@ struct told {
 static int set_up(void **state)
 {
     static struct subject s;
-    const char *tree = getenv("ACCEL_TEST_SRCDIR");
     struct accel_error error = {0};
 
-    snprintf(s.path, sizeof s.path, "%s/models/stories260K/stories260K-f32.gguf", tree == NULL ? "." : tree);
+    stories_path(s.path);
     snprintf(s.out, sizeof s.out, "quantize_methods-%ld-out.gguf", (long)getpid());
     snprintf(s.again, sizeof s.again, "quantize_methods-%ld-again.gguf", (long)getpid());
     s.context = make_context();

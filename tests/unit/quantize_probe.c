@@ -22,11 +22,10 @@ struct subject {
 static int set_up(void **state)
 {
     static struct subject subject;
-    const char *tree = getenv("ACCEL_TEST_SRCDIR");
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
-    snprintf(path, sizeof path, "%s/models/stories260K/stories260K-f32.gguf", tree == NULL ? "." : tree);
+    stories_path(path);
     subject.context = make_context();
     OK(accel_model_open(path, NULL, &subject.model, &error));
     for (int i = 0; i < TOKENS; i++)

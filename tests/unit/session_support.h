@@ -51,6 +51,14 @@ static inline int fixture_path(const char *name, char path[PATH_BYTES])
     return access(path, R_OK) == 0;
 }
 
+/* The small model of the tree, in F32. */
+static inline void stories_path(char path[PATH_BYTES])
+{
+    const char *tree = getenv("ACCEL_TEST_SRCDIR");
+
+    snprintf(path, PATH_BYTES, "%s/models/stories260K/stories260K-f32.gguf", tree == NULL ? "." : tree);
+}
+
 static inline struct accel_context *make_context(void)
 {
     struct accel_context *context = NULL;
