@@ -58,12 +58,16 @@
 #define ACCEL_SCHEME_CODEBOOK 3u   /**< 4 bits: d * one of the 16 levels of the row, f16 in plane 2 */
 /** The id of a planar format: bits 2, 3, 4 or 8; log2 of the group (5 = 32 .. 9 = 512; 0: the whole row); scheme. */
 #define ACCEL_PLANAR(bits, log2_group, scheme) (0x10000u | (bits) << 8 | (log2_group) << 4 | (scheme))
-/** The parts of an id that ACCEL_PLANAR made; of any other id they mean nothing. */
-#define ACCEL_PLANAR_BITS(type) ((type) >> 8 & 0xffu)
-#define ACCEL_PLANAR_LOG2_GROUP(type) ((type) >> 4 & 0xfu)
-#define ACCEL_PLANAR_SCHEME(type) ((type)&0xfu)
-/** True for what ACCEL_PLANAR makes, whether a format has that id or not. */
+/** True for what ACCEL_PLANAR makes, whether a format has that id or not; `type` is evaluated once. */
 #define ACCEL_IS_PLANAR(type) ((type) >> 16 == 1u)
+/**
+ * Bits of a digit. This and the two below are for ids of which ACCEL_IS_PLANAR is true; of others they mean nothing.
+ */
+#define ACCEL_PLANAR_BITS(type) ((type) >> 8 & 0xffu)
+/** log2 of the group, 0: the whole row. */
+#define ACCEL_PLANAR_LOG2_GROUP(type) ((type) >> 4 & 0xfu)
+/** ACCEL_SCHEME_... */
+#define ACCEL_PLANAR_SCHEME(type) ((type)&0xfu)
 #define ACCEL_Q8_G32 ACCEL_PLANAR(8u, 5u, ACCEL_SCHEME_SYMMETRIC)
 #define ACCEL_Q8_G128 ACCEL_PLANAR(8u, 7u, ACCEL_SCHEME_SYMMETRIC)
 #define ACCEL_Q4_G32 ACCEL_PLANAR(4u, 5u, ACCEL_SCHEME_SYMMETRIC)
