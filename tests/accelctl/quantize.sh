@@ -227,4 +227,19 @@ try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/l
 # Few tokens are said to be few.
 try 0 "$accelctl" quantize -n --type q4 --group 32 --calib "$work/text" --calib-tokens 40 "$f32"
 has "fewer than the 172 values of the widest row"
+# A folder that is packed already is read as the matrices that it stands for: into another type, and back to plain values.
+packed=$work/packed
+try 0 "$accelctl" quantize --type q4_g32 --keep '*.mlp.*' "$models/hf" "$packed"
+try 0 "$accelctl" quantize --type q3_g32 --keep '*.mlp.*' "$packed" "$work/packed-3" --json
+is "$(value layout)" GPTQ "the layout of what was packed"
+try 0 "$accelctl" quantize --type f32 "$packed" "$work/packed-f32" --json
+is "$(value layout)" safetensors "the layout of plain values"
+grep -q quantization_config "$work/packed-f32/config.json" && fail "plain values are said to be packed"
+is "$("$accelctl" run "$work/packed-f32" $exact -g -q -n 40 -p Once 2>"$work/err")" \
+    "$("$accelctl" run "$packed" $exact -g -q -n 40 -p Once 2>>"$work/err")" "the text of packed and of plain values"
+try 0 "$accelctl" quantize --type nf4_g32 "$packed" "$work/packed-nf4"
+try 0 "$accelctl" quantize --type q8_g32 "$work/packed-nf4" "$work/packed-8"
+try 3 "$accelctl" quantize --type q4_g32 "$packed" "$work/packed-same"
+one_error "is q4_g32 already, which can be converted and not copied"
+
 finish

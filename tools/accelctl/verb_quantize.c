@@ -241,10 +241,11 @@ static int check_container(const struct accel_model_file *file, uint32_t json, c
 
 static int open_and_make(struct quantizing *quantizing, char **arguments)
 {
+    static const struct accel_model_open_options packed = {sizeof packed, ACCEL_MODEL_OPEN_PACKED};
     uint32_t json = quantizing->chosen->common.json;
     int code;
 
-    if (accel_model_file_open(arguments[0], NULL, &quantizing->file, &quantizing->error) != ACCEL_OK)
+    if (accel_model_file_open(arguments[0], &packed, &quantizing->file, &quantizing->error) != ACCEL_OK)
         return quantize_refuse(json, &quantizing->error);
     guard_mappings(quantizing->file, "leave the file alone while it is read");
     quantizing->outcome.before = file_bytes(quantizing->file);
@@ -313,7 +314,8 @@ const struct verb verb_quantize = {
     .summary = "write a model again with other types of weights",
     .arguments = "IN OUT",
     .detail =
-        "IN and OUT are GGUF files, or folders of safetensors. Names of types that GGUF knows, as q4_0 or q4_k, are "
+        "IN and OUT are GGUF files, or folders of safetensors, which for IN may be packed by GPTQ, AWQ or "
+        "compressed-tensors. Names of types that GGUF knows, as q4_0 or q4_k, are "
         "written as such. q2, q3, q4 and q8 are planar, with --group and --scheme, or in one word as q4_g128a (with "
         "zero points) or q3_row; so are nf4 (levels of a normal distribution) and c4 (16 levels of its own for each "
         "row). A folder whose matrices have one planar type becomes one in the layout of GPTQ, which other programs "

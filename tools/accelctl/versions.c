@@ -154,8 +154,9 @@ static int32_t make(struct version *version, const struct accel_model_file *file
 int32_t versions_make(struct versions *versions, const struct version_options *options,
                       const struct calibration *calibration, struct working *working, struct accel_error *error)
 {
+    static const struct accel_model_open_options packed = {sizeof packed, ACCEL_MODEL_OPEN_PACKED};
     struct accel_model_file *file = NULL;
-    int32_t code = versions->count == 0 ? ACCEL_OK : accel_model_file_open(versions->path, NULL, &file, error);
+    int32_t code = versions->count == 0 ? ACCEL_OK : accel_model_file_open(versions->path, &packed, &file, error);
 
     guard_mappings(file, "leave the file alone while it is read");
     for (uint32_t i = 0; i < versions->count && code == ACCEL_OK; i++)

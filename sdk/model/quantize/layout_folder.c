@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sdk/model/format/container.h"
 #include "sdk/model/format/element.h"
 #include "sdk/model/format/fault.h"
 #include "sdk/model/format/json.h"
@@ -124,11 +125,32 @@ static int32_t finish_header(struct accel_quantize_job *job, const char *text, u
     return ACCEL_OK;
 }
 
+/* What is packed in the folder that is read has no tensor of its own that could be copied. */
+static int32_t check_copies(const struct accel_quantize_job *job, struct accel_error *error)
+{
+    for (uint64_t i = 0; i < job->count; i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
+        if (job->rows[i].converted || model_element_safetensors(tensor->type_name) != NULL)
+            continue;
+        model_fault(error, ACCEL_E_UNSUPPORTED, accel_model_file_path(job->file), MODEL_NO_OFFSET,
+                    "tensor '%s' is %s already, which can be converted and not copied", tensor->name,
+                    tensor->type_name);
+        accel_error_remedy(error, "another type for it, and no --keep");
+        return ACCEL_E_UNSUPPORTED;
+    }
+    return ACCEL_OK;
+}
+
 int32_t quantize_folder_header(struct accel_quantize_job *job, json_t *metadata, struct accel_error *error)
 {
     struct entries entries = {.job = job, .root = json_object()};
     char *text = NULL;
-    int32_t code;
+    int32_t code = check_copies(job, error);
+    if (code != ACCEL_OK) {
+        json_decref(entries.root);
+        json_decref(metadata);
+        return code;
+    }
     metadata = metadata == NULL ? json_object() : metadata;
     entries.failed = json_object_set_new(metadata, "format", json_string("pt")) != 0;
     entries.failed = json_object_set_new(entries.root, "__metadata__", metadata) != 0 || entries.failed;
@@ -184,8 +206,12 @@ int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, 
     int32_t code = accel_model_file_sibling(job->file, "config.json", TEXT_BYTES_MAX, &text, &length, error);
     if (code == ACCEL_OK)
         code = model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
-    if (code == ACCEL_OK && (!json_is_object(root) || json_object_get(root, "quantization_config") != NULL))
+    if (code == ACCEL_OK && (!json_is_object(root) || (json_object_get(root, "quantization_config") != NULL &&
+                                                       job->file->packed_count + job->file->planes_count == 0)))
         code = refuse_config(path, json_is_object(root), error);
+    /* How the file that is read is packed says nothing of the one that is written. */
+    if (code == ACCEL_OK)
+        (void)json_object_del(root, "quantization_config");
     if (code == ACCEL_OK && packing != NULL)
         failed = json_object_set(root, "quantization_config", packing);
     if (code == ACCEL_OK && packing == NULL && scalar)

@@ -37,6 +37,9 @@ struct accel_model_file;
 
 /** Bits of accel_model_open_options.flags. */
 #define ACCEL_MODEL_OPEN_READ 1u /**< read tensors with pread instead of mapping the file */
+#define ACCEL_MODEL_OPEN_PACKED                                                                                        \
+    2u /**< show the packed matrices of a GPTQ, AWQ or compressed-tensors folder as one                                \
+            tensor each, as a model does; without it the parts are shown as they lie */
 
 /** How to open. Open. NULL means all zero: mapped. */
 struct accel_model_open_options {
