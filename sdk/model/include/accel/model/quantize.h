@@ -129,8 +129,8 @@ struct accel_quantize_job;
 
 /** Decides what becomes of each tensor; writes nothing. The file stays the caller's and outlives the job; of the
  * options nothing is kept but `progress` with its data, and the calibration. ACCEL_E_UNSUPPORTED: a type without an
- * encoder for this kind of file, or a packed folder that was not opened with ACCEL_MODEL_OPEN_PACKED; ACCEL_E_INVALID: an argument or an option is
- * out of range; ACCEL_E_IO, ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
+ * encoder for this kind of file, or a packed folder that was not opened with ACCEL_MODEL_OPEN_PACKED; ACCEL_E_INVALID:
+ * an argument or an option is out of range; ACCEL_E_IO, ACCEL_E_LIMIT, ACCEL_E_MEMORY. */
 ACCEL_API int32_t accel_quantize_plan(const struct accel_model_file *file, const struct accel_quantize_options *options,
                                       struct accel_quantize_job **out_job, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Frees a job. NULL is allowed. */
