@@ -4,6 +4,7 @@
 #include "tools/accelctl/guard.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 /* The one piece of state that a signal handler needs: which mappings belong to which file. */
 static const struct accel_model_file *volatile guarded[GUARDED_MOST];
 static const char *volatile remedies[GUARDED_MOST];
+static atomic_flag told = ATOMIC_FLAG_INIT;
 
 static void write_text(const char *text)
 {
@@ -32,6 +34,9 @@ static void end_if_inside(const struct accel_model_file *file, const char *remed
 
         if (at < begin || at >= begin + mapping.bytes)
             continue;
+        /* Threads that fault while another one tells of it wait for the end. */
+        while (atomic_flag_test_and_set(&told))
+            pause();
         write_text("\naccelctl: ");
         write_text(mapping.path);
         write_text(": the file shrank while it was in use, or its disk failed (ACCEL_E_IO)\n"
