@@ -23,4 +23,5 @@ libaccel_model_core_la_SOURCES += \
 	%D%/shards.c \
 	%D%/staged.c %D%/staged.h \
 	%D%/text.c %D%/text.h \
+	%D%/together.c %D%/together.h \
 	%D%/value.c

@@ -122,8 +122,9 @@ int32_t model_row_fit(const struct model_rows *rows, const float *values, const 
 
     model_row_planes(rows, row, planes);
     code = accel_format_fit(rows->type, values, weight, (size_t)rows->width, planes);
-    return code == ACCEL_OK ? accel_format_decode(rows->type, (const void *const *)planes, (size_t)rows->width, again)
-                            : code;
+    if (code != ACCEL_OK || again == NULL)
+        return code;
+    return accel_format_decode(rows->type, (const void *const *)planes, (size_t)rows->width, again);
 }
 
 void model_loss_add(struct model_loss *loss, const float *values, const float *again, const float *weight,

@@ -42,8 +42,8 @@ int32_t model_rows_decode(const struct accel_model_file *file, const struct acce
 /* Pointers to the planes of a row by itself. */
 void model_row_planes(const struct model_rows *rows, void *row, void *out_planes[ACCEL_FORMAT_PLANES]);
 
-/* Encodes values [width] with accel_format_fit to `row` [all_bytes], and decodes them to again [width]. The code of
- * accel_format_fit, without a text. */
+/* Encodes values [width] with accel_format_fit to `row` [all_bytes], and decodes them to again [width] unless that is
+ * NULL. The code of accel_format_fit, without a text. */
 int32_t model_row_fit(const struct model_rows *rows, const float *values, const float *weight, void *row, float *again);
 
 /* Squares of what a conversion loses, and of what there was. */

@@ -2,12 +2,12 @@
 /* Products of matrices: tiles of both factors are packed into panels, which a kernel of 6 by 16 sums multiplies. */
 #include "config.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/model/format/together.h"
 #include "sdk/model/quantize/dense.h"
 
 /* Of a tile: half of a small second-level cache for each factor. */
@@ -152,49 +152,28 @@ void dense_multiply(const struct dense_product *product, float *scratch)
 
 struct together {
     const struct dense_product *product;
+    const struct dense_team *team;
     atomic_size_t next; /* tile */
 };
 
-struct member {
-    struct together *together;
-    float *scratch;
-};
-
-static void *work(void *data)
+static void work(void *data, uint32_t index)
 {
-    struct member *member = data;
-    const struct dense_product *p = member->together->product;
+    struct together *together = data;
+    const struct dense_product *p = together->product;
+    float *scratch = together->team->scratch + index * (DENSE_SCRATCH / sizeof(float));
     size_t across = tiles(p->columns, TILE_COLUMNS), all = across * tiles(p->rows, TILE_ROWS), tile;
-    while ((tile = atomic_fetch_add(&member->together->next, 1)) < all) {
+    while ((tile = atomic_fetch_add(&together->next, 1)) < all) {
         size_t row = tile / across * TILE_ROWS, column = tile % across * TILE_COLUMNS;
         if (is_wanted(p, row, column))
-            multiply_tile(p, row, column, member->scratch);
+            multiply_tile(p, row, column, scratch);
     }
-    return NULL;
 }
 
 void dense_multiply_together(const struct dense_product *product, const struct dense_team *team)
 {
-    enum { MOST = 64 };
-    struct together together = {.product = product};
-    struct member members[MOST];
-    pthread_t threads[MOST];
-    uint32_t wanted = team->threads < MOST ? team->threads : MOST, started = 0;
-    sigset_t all, before;
-    if (product->rows * product->columns * product->depth < WORTH_THREADS)
-        wanted = 1;
-    for (uint32_t i = 0; i < wanted; i++)
-        members[i] = (struct member){&together, team->scratch + i * (DENSE_SCRATCH / sizeof(float))};
-    /* Signals are for the caller's thread. */
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, &members[started + 1]) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    work(&members[0]);
-    for (uint32_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    struct together together = {.product = product, .team = team};
+    const bool worth = product->rows * product->columns * product->depth >= WORTH_THREADS;
+    model_work_together(worth ? team->threads : 1, work, &together);
 }
 
 int32_t dense_team_create(uint32_t threads, struct dense_team *out_team, struct accel_error *error)

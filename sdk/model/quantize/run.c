@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "sdk/model/format/pool.h"
 #include "sdk/model/format/staged.h"
 #include "sdk/model/format/text.h"
+#include "sdk/model/format/together.h"
 #include "sdk/model/quantize/layout.h"
 #include "sdk/model/quantize/ways.h"
 
@@ -171,10 +171,11 @@ static int32_t convert(struct run *run, struct quantize_chunk *chunk, struct acc
     return code == ACCEL_OK ? settle(run, chunk, chunk->rows * row_bytes, &sums, error) : code;
 }
 
-static void *work(void *data)
+static void work(void *data, uint32_t index)
 {
     struct run *run = data;
     struct quantize_chunk chunk = {0};
+    (void)index;
     while (take(run, &chunk)) {
         struct accel_error error = {0};
         int32_t code =
@@ -183,27 +184,6 @@ static void *work(void *data)
             fail(run, code, &error);
     }
     quantize_chunk_free(&chunk);
-    return NULL;
-}
-
-/* The caller is one of the threads. Where another cannot be had, the rest do its part. */
-static void work_together(struct run *run)
-{
-    uint32_t started = 0, wanted = run->job->threads - 1;
-    pthread_t *threads = calloc(wanted + 1, sizeof(*threads));
-    sigset_t all, before;
-    /* Signals are for the caller's thread. */
-    sigfillset(&all);
-    /* A fault is handled where it happens: a mapped file that shrinks is one. */
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (threads != NULL && started < wanted && pthread_create(&threads[started], NULL, work, run) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    work(run);
-    for (uint32_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
 }
 
 /* True when the file of that name is one of those that are read. */
@@ -329,7 +309,7 @@ static void work_in_order(struct run *run)
         if (code != ACCEL_OK)
             fail(run, code, &error);
         else if (left)
-            work_together(run);
+            model_work_together(run->job->threads, work, run);
         run->at = run->end;
     }
 }

@@ -5,13 +5,13 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sdk/model/describe/internal.h"
 #include "sdk/model/format/rows.h"
+#include "sdk/model/format/together.h"
 #include "sdk/model/quantize/probe.h"
 
 enum { SAMPLE = 32, TYPES_MOST = 64, PROBE_LEAST = 64, PROBE_MOST = 256, PROBE_TOKENS = 16384 };
@@ -227,10 +227,11 @@ static int32_t take_sample(struct scan *scan, const struct accel_model_tensor *t
     return code;
 }
 
-static void *work(void *data)
+static void work(void *data, uint32_t share)
 {
     struct scan *scan = data;
 
+    (void)share;
     for (;;) {
         uint64_t index = atomic_fetch_add(&scan->next, 1);
         const struct accel_model_tensor *tensor;
@@ -239,7 +240,7 @@ static void *work(void *data)
         int32_t code;
 
         if (index >= scan->job->count)
-            return NULL;
+            return;
         if (!quantize_is_free(scan->job, scan->rules, index))
             continue;
         tensor = accel_model_file_tensor(scan->job->file, index);
@@ -261,26 +262,6 @@ static void *work(void *data)
         pthread_mutex_unlock(&scan->mutex);
         atomic_store(&scan->next, scan->job->count);
     }
-}
-
-/* The caller is one of the threads. */
-static void work_together(struct scan *scan)
-{
-    uint32_t started = 0, wanted = scan->job->threads - 1;
-    pthread_t *threads = calloc((size_t)wanted + 1, sizeof *threads);
-    sigset_t all, before;
-
-    /* Signals are for the caller's thread, but for the fault of a mapped file that shrinks. */
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (threads != NULL && started < wanted && pthread_create(&threads[started], NULL, work, scan) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    work(scan);
-    for (uint32_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
 }
 
 /* ---- weights ---- */
@@ -388,7 +369,7 @@ int32_t quantize_sensitivity(struct accel_quantize_job *job, const struct quanti
                                (unsigned long long)job->count);
     if (code == ACCEL_OK) {
         pthread_mutex_init(&scan.mutex, NULL);
-        work_together(&scan);
+        model_work_together(scan.job->threads, work, &scan);
         pthread_mutex_destroy(&scan.mutex);
         code = scan.code;
         if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)

@@ -8,13 +8,12 @@
 
 #include "sdk/model/session/internal.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sdk/model/format/rows.h"
+#include "sdk/model/format/together.h"
 
 /* Rows that are decoded at once. */
 #define BAND 16u
@@ -35,8 +34,7 @@ struct share {
     struct model_loss loss;
     struct accel_error error;
     int32_t code;
-    uint32_t started;
-    pthread_t thread;
+    uint32_t zero;
 };
 
 /* What a thread works in: one allocation. */
@@ -65,7 +63,9 @@ static int32_t convert_row(struct share *share, const struct room *room, const f
 {
     const struct job *job = share->job;
     const unsigned char *at = room->encoded;
-    int32_t code = model_row_fit(&job->to, values, NULL, room->encoded, room->again);
+    /* What a row loses is looked at only where somebody is told of it. */
+    float *again = job->source->told == NULL ? NULL : room->again;
+    int32_t code = model_row_fit(&job->to, values, NULL, room->encoded, again);
 
     if (code != ACCEL_OK)
         return accel_error_set(&share->error, code, "%s: tensor '%s', row %llu: it cannot be converted",
@@ -73,13 +73,14 @@ static int32_t convert_row(struct share *share, const struct room *room, const f
     for (uint32_t p = 0; p < job->to.planes; at += job->to.row_bytes[p], p++)
         if (job->planes[p] != NULL)
             memcpy(job->planes[p] + row * job->to.row_bytes[p], at, job->to.row_bytes[p]);
-    model_loss_add(&share->loss, values, room->again, NULL, job->to.width);
+    if (again != NULL)
+        model_loss_add(&share->loss, values, again, NULL, job->to.width);
     return ACCEL_OK;
 }
 
-static void *convert_share(void *data)
+static void convert_share(void *data, uint32_t index)
 {
-    struct share *share = data;
+    struct share *share = (struct share *)data + index;
     const struct job *job = share->job;
     struct room room = {NULL};
 
@@ -93,16 +94,13 @@ static void *convert_share(void *data)
             share->code = convert_row(share, &room, room.values + r * job->from.width, row + r);
     }
     free(room.values);
-    return NULL;
 }
 
-/* The caller is one of the threads; where another cannot be had, the caller does its part. Sums are added in the order
- * of the shares, so that they are the same in every run. */
+/* Sums are added in the order of the shares, so that they are the same in every run. */
 static int32_t convert_all(const struct job *job, struct model_loss *out_loss, struct accel_error *error)
 {
     uint32_t count = job->source->threads == 0 ? 1 : job->source->threads;
     struct share *shares;
-    sigset_t all, before;
     int32_t code = ACCEL_OK;
 
     if (count > job->from.rows)
@@ -113,19 +111,9 @@ static int32_t convert_all(const struct job *job, struct model_loss *out_loss, s
     for (uint32_t i = 0; i < count; i++)
         shares[i] =
             (struct share){.job = job, .begin = job->from.rows * i / count, .end = job->from.rows * (i + 1) / count};
-    sigfillset(&all);
-    /* A fault is handled where it happens: a mapped file that shrinks is one. */
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (uint32_t i = 1; i < count; i++)
-        shares[i].started = pthread_create(&shares[i].thread, NULL, convert_share, &shares[i]) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    model_work_together(count, convert_share, shares);
     *out_loss = (struct model_loss){0};
     for (uint32_t i = 0; i < count; i++) {
-        if (shares[i].started)
-            pthread_join(shares[i].thread, NULL);
-        else
-            convert_share(&shares[i]);
         if (shares[i].code != ACCEL_OK && code == ACCEL_OK)
             code = accel_error_set(error, shares[i].code, "%s", shares[i].error.text);
         out_loss->difference += shares[i].loss.difference;

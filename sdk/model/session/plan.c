@@ -2,6 +2,7 @@
 /* The plan of a session: facts of the model in, settings out, graph, placement. */
 #include "sdk/model/session/internal.h"
 
+#include <accel/quant/format.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,36 +41,26 @@ static void model_facts(const struct accel_model *model, struct facts *facts)
     add_fact(facts, "model.weight_bytes", f->weight_bytes, path);
 }
 
-/* The largest group of at most the one that is set that divides a head, or 0. */
-static uint32_t cache_group(const struct accel_plan *plan, uint32_t head)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, "kv.group");
-    uint32_t group = setting == NULL || strcmp(setting->value, "auto") == 0 ? 64 : (uint32_t)atoi(setting->value);
-
-    while (group >= 32 && head % group != 0)
-        group /= 2;
-    return group >= 32 ? group : 0;
-}
-
-/* Symmetric groups of `bits` bits, and f16 where none divides a head and the policy allows that. */
+/* Symmetric groups as kv.group says, or smaller ones that divide a head; where none does, f16 if the policy allows
+ * that.
+ */
 static int32_t quantized_cache(const struct accel_plan *plan, const struct accel_plan_setting *setting, uint32_t head,
                                uint32_t *out_type, struct accel_error *error)
 {
     const struct accel_plan_setting *policy = accel_plan_setting_find(plan, "fallback.kv");
-    uint32_t group = cache_group(plan, head), log2_group = 0;
+    const struct accel_plan_setting *group = accel_plan_setting_find(plan, "kv.group");
+    char name[32];
 
-    if (group == 0 && policy != NULL && strcmp(policy->value, "deny") == 0) {
-        accel_error_set(error, ACCEL_E_FALLBACK,
-                        "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
-                        setting->key, setting->value, head);
-        accel_error_remedy(error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
-        return ACCEL_E_FALLBACK;
-    }
-    while (1u << log2_group < group)
-        log2_group++;
-    if (group != 0)
-        *out_type = ACCEL_PLANAR((uint32_t)(setting->value[1] - '0'), log2_group, ACCEL_SCHEME_SYMMETRIC);
-    return ACCEL_OK;
+    snprintf(name, sizeof name, "%.2s_g%.3s", setting->value,
+             group == NULL || strcmp(group->value, "auto") == 0 ? "64" : group->value);
+    *out_type = accel_format_narrow(accel_format_find(name), head);
+    if (*out_type != ACCEL_F16 || policy == NULL || strcmp(policy->value, "deny") != 0)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_FALLBACK,
+                    "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
+                    setting->key, setting->value, head);
+    accel_error_remedy(error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
+    return ACCEL_E_FALLBACK;
 }
 
 static int32_t cache_type(const struct accel_plan *plan, const char *key, uint32_t head, uint32_t *out_type,
