@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Makes C of the kernel texts: embed.sh opencl|spirv SOURCES.def OUT.c
+# Each line of SOURCES.def is one source (struct gpu_source of sdk/gpu/api.h), in columns:
+#   name       what rows call it
+#   file       beside SOURCES.def; lines '#include "x"' take in files beside it, each once
+#   constants  names with commas between, GROUP first
+#   variants   for SPIR-V: sets of features with commas between, most wanted first; a set joins names with '+', '-' is
+#              the set of none. Each is compiled with -DHAS_NAME=1. OpenCL compiles the text on the device, where
+#              the macros say what the device has.
+#   defines    -DNAME=value with commas between, or '-'
+# Texts see ACCEL_OPENCL or ACCEL_GLSL. For GLSL constants are macros C_NAME with their ids. Lines that begin with '# '
+# are comments. Environment: GLSLC.
+set -eu
+mode=$1 def=$2 out=$3
+folder=$(dirname "$def")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+flatten() {
+  awk -v folder="$folder" -v name="$1" '
+    function take(name,    line, path) {
+      if (name in seen) return
+      seen[name] = 1
+      path = folder "/" name
+      while ((got = (getline line < path)) > 0) {
+        if (match(line, /^#include "[^"]*"/)) { split(line, part, "\""); take(part[2]) }
+        else print line
+      }
+      if (got < 0) { print path ": cannot be read" > "/dev/stderr"; exit 1 }
+      close(path)
+    }
+    BEGIN { take(name) }'
+}
+
+# Numbers for a C array of bytes, with a zero behind.
+bytes_of() { od -An -v -tu1 "$1" | sed 's/  */,/g; s/^,//; s/$/,/'; echo 0; }
+
+feature_bits() {
+  [ "$1" = - ] && { echo 0; return; }
+  echo "$1" | tr 'a-z+' 'A-Z\n' | sed 's/^/GPU_FEATURE_/' | paste -s -d'|' -
+}
+
+spaced() { [ "$1" = - ] || echo "$1" | tr ',' ' '; }
+
+{
+  echo '/* SPDX-License-Identifier: Apache-2.0 */'
+  echo '/* Made by sdk/gpu/embed.sh. */'
+  echo '#include "sdk/gpu/api.h"'
+  echo
+} >"$work/head"
+: >"$work/rows"
+
+sed -e '/^# /d' -e '/^#$/d' -e '/^$/d' "$def" >"$work/def"
+while read -r name file constants variants defines; do
+  symbol=$(echo "$file" | tr -c 'a-zA-Z0-9\n' '_')
+  if [ "$mode" = opencl ]; then
+    if [ ! -e "$work/$symbol.done" ]; then
+      flatten "$file" >"$work/text"
+      { echo "static const unsigned char text_$symbol[] = {"; bytes_of "$work/text"; echo '};'; } >>"$work/head"
+      : >"$work/$symbol.done"
+    fi
+    echo "{\"$name\", \"$(spaced "$constants")\", \"$(spaced "$defines")\", text_$symbol, sizeof text_$symbol - 1, 0, 0}," \
+      >>"$work/rows"
+    continue
+  fi
+  { echo '#version 450'; flatten "$file"; } >"$work/text.comp"
+  ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
+  for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do
+    has=
+    [ "$variant" = - ] || has=$(echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/-DHAS_&=1/' | tr '\n' ' ')
+    suffix=$(echo "$variant" | tr '+-' '__')
+    # shellcheck disable=SC2086
+    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
+      $(spaced "$defines") "$work/text.comp" -o "$work/words" ||
+      { echo "embed.sh: $file for $name, variant $variant" >&2; exit 1; }
+    { echo "static const uint32_t spirv_${name}_$suffix[] = {"; cat "$work/words"; echo '};'; } >>"$work/head"
+    echo "{\"$name\", \"$(spaced "$constants")\", \"\", spirv_${name}_$suffix, sizeof spirv_${name}_$suffix, $(feature_bits "$variant"), 0}," \
+      >>"$work/rows"
+  done
+done <"$work/def"
+
+{
+  cat "$work/head"
+  echo
+  echo "extern const struct gpu_source gpu_${mode}_sources[];"
+  echo "extern const uint32_t gpu_${mode}_source_count;"
+  echo "const struct gpu_source gpu_${mode}_sources[] = {"
+  cat "$work/rows"
+  echo '};'
+  echo "const uint32_t gpu_${mode}_source_count = sizeof gpu_${mode}_sources / sizeof *gpu_${mode}_sources;"
+} >"$out.new"
+mv "$out.new" "$out"

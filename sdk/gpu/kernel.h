@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The kernels of devices: how a node of a graph becomes launches. sdk/gpu/kernels fills one table of rows,
+ * gpu_rows[gpu_row_count], and one of layouts of weights, gpu_layouts; they serve every API.
+ *
+ * For each node the first row fits whose `op` is the node's, whose sources the API has, and whose `check` answers NULL.
+ * Its `lower` then describes launches by gpu_emit. It is pure: called at claim and compile (with the highest symbols,
+ * to know the pipelines), when a set is made, and whenever the symbols of a step differ from those recorded. It answers
+ * from the call alone.
+ *
+ * What may depend on what:
+ *  - sources, constants, bindings and the number of launches: on types, attributes, device, and the extents `most` of
+ *    the set (a set of decoding has most_rows 1 and needs no tiled kernels), never on this step's extents;
+ *  - words and groups: on this step's extents too. A launch with 0 groups is left out of the step: a row with a kernel
+ *    for few rows and another for many emits both wherever most_rows allows both, and gives groups to one of them.
+ * Pipelines that sets of fewer rows emit should be among those of sets with more, since compile sees the highest
+ * symbols alone (others are compiled late, when the set is made).
+ *
+ * Launches of a row run in order, and each sees what those before wrote: the room sets barriers from the access of
+ * bindings, and leaves them out where ranges do not meet.
+ */
+#ifndef SDK_GPU_KERNEL_H
+#define SDK_GPU_KERNEL_H
+
+#include <accel/driver.h>
+
+#include "sdk/gpu/api.h"
+
+#define GPU_INPUTS 8u
+#define GPU_OUTPUTS 2u
+#define GPU_PLANES 4u
+
+/* Values that lie on the device, as rows see them. */
+
+/**
+ * A value. Elements are F32 or I32, contiguous, but for weights and states, whose rows begin at multiples of their
+ * pitch.
+ *
+ * Weights lie in planes as their layout (gpu_layout) says, else as in the file; each row of each plane is padded to a
+ * multiple of 4 bytes, `pitch`. A weight too large for one binding or one memory is cut into `parts` of part_rows rows
+ * each (the last one may have fewer); every plane of a part has a range of its own. A kernel launched for a part sees
+ * its rows from 0 on.
+ *
+ * A part of a state is [slots, row]: pitch[0] bytes a slot, the planes of its row one after the other as types.h says
+ * of planar types, the whole padded to 4 bytes. It has one plane here and one part.
+ */
+struct gpu_tensor {
+    uint64_t dims[ACCEL_RANK]; /**< outermost first, of this step */
+    uint64_t rows;             /**< product of all dims but the innermost */
+    uint64_t width;            /**< innermost dim */
+    uint64_t most_rows;        /**< rows for the highest symbols of the set */
+    uint64_t pitch[GPU_PLANES];
+    uint64_t part_rows; /**< rows of a part; of all but weights `rows` */
+    uint32_t parts;     /**< at least 1 */
+    uint32_t type;      /**< ACCEL_F32 ... */
+    uint32_t rank;
+    uint32_t planes;
+    uint32_t value; /**< index in the graph; of scratch 0xffffffff. The room's own */
+    uint32_t zero;
+};
+
+struct gpu_row;
+
+/** One node, as `lower` sees it. */
+struct gpu_call {
+    const struct gpu_tensor *inputs[GPU_INPUTS]; /**< NULL: optional and absent */
+    const struct gpu_tensor *outputs[GPU_OUTPUTS];
+    const struct gpu_tensor *scratch; /**< of gpu_row.scratch bytes, rank 1 of I32; NULL where it asked for none */
+    const void *attributes;           /**< the operator's open struct, checked by the core; or NULL */
+    const struct gpu_limits *limits;  /**< of the device */
+    const struct gpu_row *row;
+};
+
+/** A node as a check sees it: no extents that depend on symbols. */
+struct gpu_node {
+    const struct accel_graph *graph;
+    const struct accel_node *node;
+    const struct gpu_limits *limits;
+};
+
+/** The value of input `index`, or NULL where it is absent. */
+const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index);
+/** The value of output `index`, or NULL past the last. */
+const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index);
+/** True when every input and output that is there has type F32, and those named in `others` (bits: inputs) any type. */
+uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others);
+
+#define GPU_BIND_READ 1u
+#define GPU_BIND_WRITE 2u
+
+/** A storage buffer of a launch: plane `plane` of part `part` of a tensor. */
+struct gpu_bind {
+    const struct gpu_tensor *tensor; /**< NULL: never touched (an optional input that is absent); something is bound */
+    uint32_t plane;
+    uint32_t part;   /**< of a weight; else 0 */
+    uint32_t access; /**< GPU_BIND_... */
+    uint32_t zero;
+};
+
+/** One launch. Members that are not needed are zero. */
+struct gpu_launch {
+    const char *source;                /**< gpu_source.name */
+    uint32_t constants[GPU_CONSTANTS]; /**< in the order of the source's list; [0] GROUP, the items of a workgroup */
+    uint32_t constant_count;
+    uint32_t bind_count;
+    struct gpu_bind binds[GPU_BINDINGS];
+    uint32_t words[GPU_WORDS - GPU_BINDINGS]; /**< parameters; the kernel sees them behind the words of offsets */
+    uint32_t word_count;
+    uint32_t subgroup;  /**< size of a subgroup that it must run with; 0: any */
+    uint64_t groups[3]; /**< each at least 1, or all 0 to leave it out. At most gpu_limits.groups: see gpu_fold */
+};
+
+struct gpu_emitter;
+
+/** Adds a launch to the node. The struct is copied. Failures (an unknown source, too many groups) are kept by the
+ *  emitter and become the error of the call. */
+void gpu_emit(struct gpu_emitter *emitter, const struct gpu_launch *launch);
+
+/** Spreads `count` workgroups over x and y where x alone cannot hold them. A kernel then takes
+ *  y * gridsize.x + x as its number and leaves when that is count or more. 0 gives three zeros. */
+void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3]);
+
+/** The bits of a float, for words. */
+uint32_t gpu_float_word(float value);
+
+/** A kernel for an operator. Const. */
+struct gpu_row {
+    uint32_t op;        /**< ACCEL_OP_... */
+    uint32_t variant;   /**< for the row: tells apart rows that share their functions */
+    const char *name;   /**< for placement reports: "matmul q4_0" */
+    uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
+    uint32_t features;  /**< GPU_FEATURE_... that the device must have for the row to be considered */
+    double tolerance;   /**< largest error, relative to the output's largest element */
+    /** NULL when the row runs this node as the operator says, else in words why not. NULL: any node whose values are
+     *  all F32. */
+    const char *(*check)(const struct gpu_row *row, const struct gpu_node *node);
+    /** Emits the launches of a node. */
+    void (*lower)(const struct gpu_call *call, struct gpu_emitter *emitter);
+    /** Optional: bytes of work space for one node, asked with the highest extents (call->scratch is NULL): no step may
+     *  need more. It holds nothing between nodes. */
+    uint64_t (*scratch)(const struct gpu_call *call);
+};
+
+extern const struct gpu_row gpu_rows[];
+extern const uint32_t gpu_row_count;
+
+/**
+ * How weights of a type lie on devices where that is not as in the file. Packed while they stream, some rows at a time.
+ * Const.
+ */
+struct gpu_layout {
+    uint32_t type;
+    uint32_t planes;
+    /** Bytes of a row of `width` values in a plane; the room pads them to 4. */
+    uint64_t (*row_bytes)(const struct gpu_layout *layout, uint32_t plane, uint64_t width);
+    /** Packs one row. `from`: planes of the row in the file, any alignment; `to`: 4-byte aligned, zeroed. */
+    void (*pack)(const struct gpu_layout *layout, uint64_t width, const void *const *from, void *const *to);
+};
+
+/** The layout of a type, or NULL: as in the file. Defined beside the rows. */
+const struct gpu_layout *gpu_layout_find(uint32_t type);
+
+#endif
