@@ -136,7 +136,7 @@ struct gpu_operation {
     struct gpu_list *list;
     struct gpu_memory *source;
     struct gpu_memory *target;
-    uint64_t source_offset; /**< multiples of 4, unless source or target is host memory of an OpenCL device */
+    uint64_t source_offset; /**< any byte */
     uint64_t target_offset;
     uint64_t bytes;
     void *host;

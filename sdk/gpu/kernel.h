@@ -145,6 +145,10 @@ struct gpu_row {
 extern const struct gpu_row gpu_rows[];
 extern const uint32_t gpu_row_count;
 
+/** Types of weights that rows of matmul read, for the facts of devices. Defined beside the rows. */
+extern const uint32_t gpu_types[];
+extern const uint32_t gpu_type_count;
+
 /**
  * How weights of a type lie on devices where that is not as in the file. Packed while they stream, some rows at a time.
  * Const.

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What a plugin is made of beside its struct gpu_api: one GPU_DRIVER line. The room does the rest of the driver ABI.
+ */
+#ifndef SDK_GPU_HOST_H
+#define SDK_GPU_HOST_H
+
+#include <accel/driver/note.h>
+#include <accel/driver/sdk.h>
+
+#include "sdk/gpu/api.h"
+
+/** Makes an instance of an API: what GPU_DRIVER's attach calls. */
+int32_t gpu_attach(const struct gpu_api *api, const struct accel_host *host, uint32_t minor,
+                   struct accel_driver_instance **out_instance, struct accel_error *error);
+
+/** What a device can do as the facts of `enumerate` say it. */
+void gpu_facts_limits(const struct gpu_limits *limits, struct accel_limits *out_limits);
+
+/** Types of weights for the facts of `enumerate`. */
+const uint32_t *gpu_facts_types(uint32_t *out_count);
+
+/** The index of the hardware at a PCI address, or -1. */
+int32_t gpu_find_pci(const struct accel_hardware *const *hardware, uint32_t hardware_count, uint32_t domain,
+                     uint32_t bus, uint32_t slot, uint32_t function);
+
+/** The index of the processors in the list, or -1. */
+int32_t gpu_find_cpu(const struct accel_hardware *const *hardware, uint32_t hardware_count);
+
+/** Adds bytes to a fingerprint, which begins as 16 bytes of any value. */
+void gpu_mix(uint8_t fingerprint[16], const void *bytes, uint64_t count);
+
+/**
+ * Makes a driver of a struct gpu_api and its option table. Once in a driver, at file level:
+ *
+ *     GPU_DRIVER(opencl_api, options, 1, "opencl", "0.1.0", "Apache-2.0", "libraries=libOpenCL.so.1\n");
+ */
+#define GPU_DRIVER(api_, options_, option_count_, name_, version_, licence_, more_)                                    \
+    static int32_t driver_attach(const struct accel_host *host, uint32_t minor,                                        \
+                                 struct accel_driver_instance **out_instance, struct accel_error *error)               \
+        ACCEL_NOEXCEPT                                                                                                 \
+    {                                                                                                                  \
+        return gpu_attach(&(api_), host, minor, out_instance, error);                                                  \
+    }                                                                                                                  \
+    static const struct accel_driver driver_entry = {                                                                  \
+        sizeof driver_entry, 0,     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, ACCEL_ABI_MINOR,                                 \
+        (option_count_),     name_, version_,        (options_),      driver_attach};                                  \
+    SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,      \
+                                          struct accel_error *error);                                                  \
+    SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,      \
+                                          struct accel_error *error)                                                   \
+    {                                                                                                                  \
+        return sdk_query(&driver_entry, major, minor, out_driver, error);                                              \
+    }                                                                                                                  \
+    ACCEL_NOTE(name_, version_, licence_, more_)
+
+#endif
