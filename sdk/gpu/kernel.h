@@ -37,10 +37,10 @@
  * A value. Elements are F32 or I32, contiguous, but for weights and states, whose rows begin at multiples of their
  * pitch.
  *
- * Weights lie in planes as their layout (gpu_layout) says, else as in the file; each row of each plane is padded to a
- * multiple of 4 bytes, `pitch`. A weight too large for one binding or one memory is cut into `parts` of part_rows rows
- * each (the last one may have fewer); every plane of a part has a range of its own. A kernel launched for a part sees
- * its rows from 0 on.
+ * Matrices (weights of rank 2) lie in planes as their layout (gpu_layout) says, other weights as in the file; each row
+ * of each plane is padded to a multiple of 4 bytes, `pitch`. A weight too large for one binding or one memory is cut
+ * into `parts` of part_rows rows each (the last one may have fewer); every plane of a part has a range of its own. A
+ * kernel launched for a part sees its rows from 0 on.
  *
  * A part of a state is [slots, row]: pitch[0] bytes a slot, the planes of its row one after the other as types.h says
  * of planar types, the whole padded to 4 bytes. It has one plane here and one part.
@@ -150,19 +150,27 @@ extern const uint32_t gpu_types[];
 extern const uint32_t gpu_type_count;
 
 /**
- * How weights of a type lie on devices where that is not as in the file. Packed while they stream, some rows at a time.
+ * How matrices (weights of rank 2, which matmul and embed read) of a type lie on devices. All types that rows take have
+ * one; weights of another rank lie as in the file. Packed while they stream, `tile` rows at a time.
+ *
+ * Rows are interleaved word by word, so that neighbouring items read neighbouring words: in a plane of n words a row,
+ * word j of row r is word ((r / tile) * n + j) * tile + r % tile. The last tile is filled up with rows of zeros, and
+ * the rows of a part are a multiple of `tile`, except in the last one. A pitch (gpu_tensor) is the 4 n bytes of a row.
  * Const.
  */
 struct gpu_layout {
     uint32_t type;
     uint32_t planes;
-    /** Bytes of a row of `width` values in a plane; the room pads them to 4. */
+    uint32_t tile; /**< rows that are interleaved */
+    uint32_t zero;
+    /** Bytes of a row of `width` values in a plane, a multiple of 4. */
     uint64_t (*row_bytes)(const struct gpu_layout *layout, uint32_t plane, uint64_t width);
-    /** Packs one row. `from`: planes of the row in the file, any alignment; `to`: 4-byte aligned, zeroed. */
+    /** Packs one row. `from`: planes of the row in the file, any alignment; `to`: row_bytes each, 4-byte aligned,
+     *  zeroed, not yet interleaved. */
     void (*pack)(const struct gpu_layout *layout, uint64_t width, const void *const *from, void *const *to);
 };
 
-/** The layout of a type, or NULL: as in the file. Defined beside the rows. */
+/** The layout of matrices of a type, or NULL: no row reads such matrices. Defined beside the rows. */
 const struct gpu_layout *gpu_layout_find(uint32_t type);
 
 #endif
