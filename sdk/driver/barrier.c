@@ -10,12 +10,15 @@
 
 #include <stdatomic.h>
 
-/* Longer than any wait between ranks that run at the same time and share a node fairly; a small part of a time slice.
+/* Longer than most waits between ranks that run at the same time, those of a virtual machine included, whose processors
+ * are taken away for a moment; a small part of a time slice. Going to sleep and being woken costs up to a fifth of it.
  */
-#define SPIN_NANOSECONDS 50000u
-/* Meetings in which ranks do not spin after one that had to sleep: the others have no processor of their own now, or
- * share this one, so that spinning would only keep them from coming. */
-#define IMPATIENT 32u
+#define SPIN_NANOSECONDS 250000u
+/* Strain grows with every meeting that was slept through and goes down by one with each one that was not. Where ranks
+ * have no processor of their own most meetings are slept through: from STRAINED on they begin without spinning, which
+ * would only keep the others from coming. One late rank alone does not get there. */
+#define STRAIN 24u
+#define STRAINED 48u
 /* Pauses between two looks at the clock, which cost about as much as one pause more. */
 #define PAUSES 64u
 
@@ -29,7 +32,7 @@ static void relax(void)
 }
 
 /* True when the phase has changed. */
-static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase, uint32_t impatient)
+static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase, uint32_t strained)
 {
     uint64_t end = 0;
 
@@ -41,7 +44,7 @@ static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase, uint32_t impat
                 return 1;
             relax();
         }
-        if (impatient != 0)
+        if (strained)
             return 0;
         now = sdk_clock();
         if (end == 0)
@@ -53,9 +56,8 @@ static uint32_t spin(struct sdk_barrier *barrier, uint32_t phase, uint32_t impat
 
 /* Either the last rank sees this sleeper counted and wakes it, or the sleeper sees the new phase: both sides write one
  * word and then read the other, in one order for all. */
-static void sleep_until(struct sdk_barrier *barrier, uint32_t phase, uint32_t impatient)
+static void sleep_until(struct sdk_barrier *barrier, uint32_t phase)
 {
-    atomic_store_explicit(&barrier->impatient, impatient == 0 ? IMPATIENT : impatient - 1, memory_order_relaxed);
     atomic_fetch_add(&barrier->sleepers, 1);
     while (atomic_load(&barrier->phase) == phase)
         sdk_word_wait(&barrier->phase, phase);
@@ -64,7 +66,7 @@ static void sleep_until(struct sdk_barrier *barrier, uint32_t phase, uint32_t im
 
 void sdk_barrier_wait(struct sdk_barrier *barrier)
 {
-    uint32_t phase, impatient;
+    uint32_t phase, strain;
 
     if (barrier == NULL || barrier->ranks < 2)
         return;
@@ -76,9 +78,13 @@ void sdk_barrier_wait(struct sdk_barrier *barrier)
             sdk_word_wake(&barrier->phase);
         return;
     }
-    impatient = atomic_load_explicit(&barrier->impatient, memory_order_relaxed);
-    if (!spin(barrier, phase, impatient))
-        sleep_until(barrier, phase, impatient);
+    strain = atomic_load_explicit(&barrier->strain, memory_order_relaxed);
+    if (!spin(barrier, phase, strain >= STRAINED)) {
+        sleep_until(barrier, phase);
+        strain += strain >= STRAINED ? 0 : STRAIN + 1;
+    }
+    if (strain != 0)
+        atomic_store_explicit(&barrier->strain, strain - 1, memory_order_relaxed);
 }
 
 void sdk_split(uint64_t count, uint64_t step, uint32_t rank, uint32_t ranks, uint64_t *out_begin, uint64_t *out_end)

@@ -67,7 +67,7 @@ struct sdk_use {
 struct sdk_barrier {
     _Alignas(64) _Atomic uint32_t arrived;
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t impatient; /* meetings that begin without spinning */
+    _Atomic uint32_t strain; /* how often ranks had to sleep of late */
     uint32_t ranks;
     _Alignas(64) _Atomic uint32_t phase;
 };
