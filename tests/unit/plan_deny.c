@@ -228,13 +228,13 @@ static void test_threads(void **state)
 static void test_runnable(void **state)
 {
     static const char *const rows[][2] = {
-        {"sequences", "4"},      {"kv.window", "64tok"},        {"kv.prune", "usage"},        {"compute.type", "f16"},
-        {"kv.enabled", "false"}, {"offload.layers", "2"},       {"output.attention", "true"}, {"log.kernels", "true"},
-        {"role.norm", "f16"},    {"attention.kernel", "eager"}, {"kernels.tuned", "true"},
+        {"compute.type", "f16"}, {"kv.enabled", "false"}, {"offload.layers", "2"},       {"output.attention", "true"},
+        {"log.kernels", "true"}, {"role.norm", "f16"},    {"attention.kernel", "eager"}, {"kernels.tuned", "true"},
     };
     static const char *const fine[][2] = {
-        {"weights.type", "f16"}, {"load.strategy", "lazy"}, {"placement", "auto"}, {"attention.kernel", "tiled"},
-        {"goal", "latency"},     {"compute.type", "f32"},   {"context", "64tok"},  {"memory.device", "1GiB"},
+        {"weights.type", "f16"},       {"load.strategy", "lazy"}, {"placement", "auto"},
+        {"attention.kernel", "tiled"}, {"goal", "latency"},       {"compute.type", "f32"},
+        {"context", "64tok"},          {"memory.device", "1GiB"}, {"sequences", "4"},
     };
     struct bench *b = *state;
     open_context(b);

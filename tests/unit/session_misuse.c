@@ -85,8 +85,8 @@ static void test_session_options(void **state)
 static void test_session_settings(void **state)
 {
     static const struct accel_given wrong[] = {
-        {"kernels.sparse", "true", "test 1"},   {"kv.window", "64tok", "test 2"},
-        {"weights.type", "q4", "test 3"},       {"sequences", "2", "test 4"},
+        {"kernels.sparse", "true", "test 1"},   {"log.kernels", "true", "test 2"},
+        {"weights.type", "q4", "test 3"},       {"compute.type", "f16", "test 4"},
         {"kv.enabled", "false", "test 5"},      {"precision.adaptive", "true", "test 6"},
         {"output.attention", "true", "test 7"},
     };

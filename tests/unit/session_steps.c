@@ -94,7 +94,7 @@ static void test_allocations(void **state)
 {
     struct subject s;
     struct accel_error error = {0};
-    const uint64_t one[] = {1, 1};
+    const uint64_t one[SYMBOLS] = {1, 1, 1};
     const int32_t ids[3] = {5, 17, 400};
     const float *logits;
     unsigned long before;

@@ -3,8 +3,9 @@
  * A family: the names of its tensors and the graph of one step. The table of families is family.c; each file beside it
  * holds one family and is the only place that knows its name.
  *
- * A decoder's step graph has two symbols, `tokens` (fed in this step) and `outputs` (rows of logits wanted), and the
- * inputs below. Keys and values are a state of 2 * layers parts: part 2i holds the keys of layer i, 2i + 1 its values.
+ * A decoder's step graph has three symbols, `tokens` (fed in this step), `outputs` (rows of logits wanted) and
+ * `sequences` (that the tokens belong to), and the inputs below. Keys and values are a state of 2 * layers parts: part
+ * 2i holds the keys of layer i, 2i + 1 its values.
  */
 #ifndef ACCEL_SDK_MODEL_FAMILY_FAMILY_H
 #define ACCEL_SDK_MODEL_FAMILY_FAMILY_H
@@ -26,6 +27,11 @@ struct step_options {
     uint64_t batch;                   /* most tokens of a step */
     uint64_t outputs;                 /* most rows of logits of a step, at most batch */
     uint64_t slots;                   /* tokens that the caches hold */
+    uint64_t context;                 /* most tokens that a sequence caches */
+    uint64_t sequences;               /* most sequences of a step */
+    uint64_t page;                    /* tokens in a page of the caches */
+    uint64_t window;                  /* newest tokens that a query sees; 0: all */
+    uint64_t sinks;                   /* first tokens that it sees beside them */
     const struct weight_types *types; /* of matrices that are not what they are in the file; may be NULL */
 };
 
@@ -36,9 +42,9 @@ struct step_graph {
     uint32_t ids;          /* I32 [tokens] */
     uint32_t position;     /* I32 [tokens] */
     uint32_t slot;         /* I32 [tokens] */
-    uint32_t table;        /* I32 [1, 1] */
-    uint32_t first;        /* I32 [2] */
-    uint32_t length;       /* I32 [1] */
+    uint32_t table;        /* I32 [sequences, pages] */
+    uint32_t first;        /* I32 [sequences + 1] */
+    uint32_t length;       /* I32 [sequences] */
     uint32_t rows;         /* I32 [outputs]: which tokens want logits */
     uint32_t frequency;    /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
     uint32_t logits;       /* F32 [outputs, vocabulary] */

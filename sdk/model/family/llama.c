@@ -182,6 +182,7 @@ struct maker {
     struct accel_error *error;
     uint32_t tokens; /* symbol */
     uint32_t outputs;
+    uint32_t sequences;
     uint32_t frequency; /* value, of layers without and with a window */
     uint32_t frequency_sliding;
     uint32_t function;
@@ -348,7 +349,7 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
     const struct accel_decoder_config *c = m->config;
     struct accel_attention attributes = {.size = sizeof attributes,
                                          .kv_heads = c->kv_heads,
-                                         .page = (uint32_t)m->options->slots,
+                                         .page = (uint32_t)m->options->page,
                                          .window = c->windows[layer],
                                          .causal = 1,
                                          .rounding = m->options->rounding,
@@ -462,16 +463,20 @@ static int32_t frequencies(struct maker *m)
 static void inputs_of(struct maker *m)
 {
     struct step_graph *step = m->step;
-    struct accel_dim none = fixed(0);
+    struct accel_dim none = fixed(0), ends;
+    uint64_t pages = (m->options->context + m->options->page - 1) / m->options->page;
 
     accel_builder_symbol(m->builder, "tokens", 1, m->options->batch, &m->tokens, m->error);
     accel_builder_symbol(m->builder, "outputs", 1, m->options->outputs, &m->outputs, m->error);
+    accel_builder_symbol(m->builder, "sequences", 1, m->options->sequences, &m->sequences, m->error);
+    ends = symbolic(m->sequences);
+    ends.add = 1;
     step->ids = input(m, "ids", ACCEL_I32, 1, symbolic(m->tokens), none);
     step->position = input(m, "position", ACCEL_I32, 1, symbolic(m->tokens), none);
     step->slot = input(m, "slot", ACCEL_I32, 1, symbolic(m->tokens), none);
-    step->table = input(m, "table", ACCEL_I32, 2, fixed(1), fixed(1));
-    step->first = input(m, "first", ACCEL_I32, 1, fixed(2), none);
-    step->length = input(m, "length", ACCEL_I32, 1, fixed(1), none);
+    step->table = input(m, "table", ACCEL_I32, 2, symbolic(m->sequences), fixed(pages));
+    step->first = input(m, "first", ACCEL_I32, 1, ends, none);
+    step->length = input(m, "length", ACCEL_I32, 1, symbolic(m->sequences), none);
     step->rows = input(m, "rows", ACCEL_I32, 1, symbolic(m->outputs), none);
 }
 

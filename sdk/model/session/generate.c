@@ -50,7 +50,7 @@ static uint32_t tell(const struct writer *w, int32_t id, const char *text, size_
 static int32_t begin(struct writer *w, const int32_t *prompt, uint64_t count, struct accel_error *error)
 {
     uint64_t vocabulary = w->session->model->facts.vocabulary;
-    uint64_t room = w->session->options.slots + 1;
+    uint64_t room = w->session->options.context + 1;
     const char *text = NULL;
     size_t bytes = 0;
     int32_t code;
@@ -108,7 +108,7 @@ static int32_t write_token(struct writer *w, const float *logits, int32_t *out_i
         w->result->stop = ACCEL_STOP_CALLER;
     else if (w->options->tokens != 0 && w->result->tokens == w->options->tokens)
         w->result->stop = ACCEL_STOP_LENGTH;
-    else if (w->session->length == w->session->options.slots)
+    else if (session_is_full(w->session))
         w->result->stop = ACCEL_STOP_CONTEXT;
     else
         *out_done = 0;

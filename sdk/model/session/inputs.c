@@ -76,7 +76,6 @@ static int32_t fetch(struct accel_session *session, const struct slot *slot, str
 int32_t accel_session_input(struct accel_session *session, uint32_t index, struct accel_session_input *out_input,
                             struct accel_error *error)
 {
-    uint64_t symbols[] = {session->last_tokens, session->last_outputs};
     const struct weight_input *input;
     const struct accel_value *value;
     const struct slot *slot;
@@ -85,7 +84,7 @@ int32_t accel_session_input(struct accel_session *session, uint32_t index, struc
     if (out_input->size < ACCEL_END_OF(struct accel_session_input, width))
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_session_input cannot have %u bytes",
                                out_input->size);
-    if (index >= session->input_count || session->last_tokens == 0)
+    if (index >= session->input_count || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no input %u of a step that has run", index);
     input = &session->inputs[index];
     slot = &session->slots[input->slot];
@@ -96,8 +95,8 @@ int32_t accel_session_input(struct accel_session *session, uint32_t index, struc
     out_input->weight = session->step.graph->values[input->weight]->key;
     out_input->values = slot->bytes;
     if (code == ACCEL_OK)
-        code = accel_dim_value(&value->dims[0], symbols, 2, &out_input->rows, error);
+        code = accel_dim_value(&value->dims[0], session->last, SYMBOLS, &out_input->rows, error);
     if (code == ACCEL_OK)
-        code = accel_dim_value(&value->dims[1], symbols, 2, &out_input->width, error);
+        code = accel_dim_value(&value->dims[1], session->last, SYMBOLS, &out_input->width, error);
     return code;
 }

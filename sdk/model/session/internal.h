@@ -10,6 +10,7 @@
 #include "sdk/model/family/family.h"
 #include "sdk/model/format/decoder_config.h"
 #include "sdk/model/format/open_struct.h"
+#include "sdk/model/session/kv.h"
 
 struct accel_model {
     struct accel_model_file *file;
@@ -63,6 +64,23 @@ struct weight_input {
     uint32_t zero;
 };
 
+/* Symbols of the step graph, in its order. */
+enum { SYMBOL_TOKENS, SYMBOL_OUTPUTS, SYMBOL_SEQUENCES, SYMBOLS };
+
+/* What happens at the last token that a sequence caches: setting kv.full. */
+enum full { FULL_STOP, FULL_SLIDE, FULL_PRUNE };
+
+/* Tokens of one sequence in a step: they take places `place` .. and have positions `position` .., and see what lies
+ * before them. */
+struct step_part {
+    struct kv_sequence *sequence;
+    const int32_t *ids;
+    uint64_t count;
+    uint64_t outputs;
+    uint64_t place;
+    int32_t position;
+};
+
 /* Places of the inputs in session.slots; outputs follow. */
 enum {
     SLOT_IDS,
@@ -104,9 +122,11 @@ struct accel_session {
     struct accel_work *work;             /* moves of copied slots around a run */
     const struct accel_work **work_list; /* NULL where no slot is copied */
 
-    uint64_t length;      /* tokens cached */
-    uint64_t last_tokens; /* of the last step */
-    uint64_t last_outputs;
+    struct kv kv;
+    enum full full;
+    uint32_t by_usage;            /* 1: the least attended to tokens are pruned, 0: the oldest */
+    struct step_part *step_parts; /* [sequences] */
+    uint64_t last[SYMBOLS];       /* symbols of the last step; 0: none has run */
     atomic_uint cancelled;
 };
 
@@ -145,12 +165,27 @@ int32_t session_slots_create(struct accel_session *session, struct accel_error *
 void session_slots_free(struct accel_session *session);
 /* Finds the slots of what weights are multiplied with. The slots are there. */
 int32_t session_inputs_create(struct accel_session *session, struct accel_error *error);
-/* Binds slots and state to the values of the graph, for steps of up to `tokens` tokens and `outputs` rows. */
-int32_t session_set_create(struct accel_session *session, uint64_t tokens, uint64_t outputs, struct accel_set **out_set,
+/* Binds slots and state to the values of the graph, for steps of up to those symbols. */
+int32_t session_set_create(struct accel_session *session, const uint64_t *symbols, struct accel_set **out_set,
                            struct accel_error *error);
 
-/* Runs one step over tokens that are in the caches from `session->length` on afterwards. */
-int32_t session_step(struct accel_session *session, const int32_t *ids, uint64_t tokens, uint64_t outputs,
-                     struct accel_error *error);
+/* Makes places for `count` tokens behind those of a sequence, and its pages there its own; where it is full, by leaving
+ * tokens out as kv.full says. */
+int32_t session_make_room(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
+                          struct accel_error *error);
+
+/* Runs one step over parts whose places are there. Lengths stay as they are. */
+int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,
+                    struct accel_error *error);
+
+/* 1 where sequence 0 holds all that it may. */
+uint32_t session_is_full(const struct accel_session *session);
+
+/* Checks ids against the vocabulary. */
+int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
+                          struct accel_error *error);
+
+/* ACCEL_E_CANCELLED once after accel_session_cancel. */
+int32_t session_check_cancel(struct accel_session *session, struct accel_error *error);
 
 #endif

@@ -95,6 +95,11 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 uint64_t session_longest_context(const struct accel_model *model)
 {
     const struct accel_rope_config *rope = &model->config.rope;
@@ -114,7 +119,7 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
     uint64_t longest = session_longest_context(model);
     char value[24];
 
-    session->options.slots = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
+    session->options.context = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
     if (asked > 0 && (uint64_t)asked <= longest)
         return ACCEL_OK;
     if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN) {
@@ -123,9 +128,30 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
         accel_error_remedy(error, "--set context=%" PRIu64 "tok, or auto", longest);
         return ACCEL_E_INVALID;
     }
-    snprintf(value, sizeof value, "%" PRIu64, session->options.slots);
+    snprintf(value, sizeof value, "%" PRIu64, session->options.context);
     return accel_plan_settle(session->plan, "context", value, accel_model_file_path(model->file),
                              "what the model was made for", error);
+}
+
+/* Sequences and pages. A single sequence that only grows has one page, so that nothing is looked up. */
+static int32_t settle_sequences(struct accel_session *session, struct accel_error *error)
+{
+    struct step_options *options = &session->options;
+    int64_t sequences = 1, page = 0;
+    int32_t code = accel_plan_setting_number(session->plan, "sequences", &sequences, error);
+
+    if (code == ACCEL_OK)
+        code = accel_plan_setting_number(session->plan, "attention.page", &page, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (sequences > 1 && session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                               "%s: dynamic rotary scaling has one base for a step: sequences has to be 1",
+                               accel_model_file_path(session->model->file));
+    options->sequences = (uint64_t)sequences;
+    options->page = sequences == 1 ? options->context : smaller((uint64_t)page, options->context);
+    options->slots = kv_slots((uint32_t)sequences, options->page, options->context);
+    return ACCEL_OK;
 }
 
 /* Converts what the plan has in other types, with as many threads as steps have. */
@@ -161,8 +187,12 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     code = settle_context(session, context, error);
     if (code != ACCEL_OK)
         return code;
-    options->batch = smaller(batch <= 0 ? 1 : (uint64_t)batch, options->slots);
-    options->outputs = smaller(outputs == 0 ? 1 : outputs, options->batch);
+    code = settle_sequences(session, error);
+    if (code != ACCEL_OK)
+        return code;
+    options->batch = batch <= 0 ? 1 : (uint64_t)batch;
+    options->batch = smaller(larger(options->batch, options->sequences), options->context * options->sequences);
+    options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
     options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
@@ -189,7 +219,8 @@ static int32_t make_parts(struct accel_session *session, struct accel_error *err
 static int32_t place(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
-    uint64_t symbols[] = {session->options.batch, session->options.outputs};
+    const struct step_options *options = &session->options;
+    uint64_t symbols[SYMBOLS] = {options->batch, options->outputs, options->sequences};
     const uint64_t *highest[] = {symbols};
     struct accel_plan_work work = {
         .size = sizeof work,

@@ -53,11 +53,28 @@ static int32_t refuse_short(const struct accel_session *session, struct accel_er
 
 static int32_t make_sets(struct accel_session *session, struct accel_error *error)
 {
-    int32_t code = session_set_create(session, session->options.batch, session->options.outputs, &session->many, error);
+    const struct step_options *options = &session->options;
+    const uint64_t most[SYMBOLS] = {options->batch, options->outputs, options->sequences}, one[SYMBOLS] = {1, 1, 1};
+    int32_t code = session_set_create(session, most, &session->many, error);
 
-    if (code != ACCEL_OK || session->options.batch == 1)
+    if (code != ACCEL_OK || options->batch == 1)
         return code;
-    return session_set_create(session, 1, 1, &session->one, error);
+    return session_set_create(session, one, &session->one, error);
+}
+
+static int32_t make_sequences(struct accel_session *session, struct accel_error *error)
+{
+    const struct step_options *options = &session->options;
+    int32_t code = kv_create(&session->kv, (uint32_t)options->sequences, options->page, options->context,
+                             (uint32_t)options->sinks, session->by_usage, error);
+
+    session->step_parts = calloc(options->sequences, sizeof *session->step_parts);
+    if (code == ACCEL_OK && session->step_parts == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for %llu sequences",
+                               (unsigned long long)options->sequences);
+    if (code == ACCEL_OK)
+        session->kv.sequences[0].is_open = 1;
+    return code;
 }
 
 int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
@@ -83,6 +100,8 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     if (code == ACCEL_OK)
         code = accel_state_create(session->device, session->parts, 2 * session->model->config.layers,
                                   session->options.slots, &session->state, error);
+    if (code == ACCEL_OK)
+        code = make_sequences(session, error);
     if (code == ACCEL_OK)
         code = make_queue(session, error);
     if (code == ACCEL_OK)
@@ -110,6 +129,8 @@ void accel_session_free(struct accel_session *session)
     accel_plan_free(session->plan);
     step_graph_free(&session->step);
     session_types_free(session);
+    kv_free(&session->kv);
+    free(session->step_parts);
     free(session->parts);
     free(session);
 }
@@ -126,12 +147,12 @@ const struct accel_graph *accel_session_graph(const struct accel_session *sessio
 
 uint64_t accel_session_context(const struct accel_session *session)
 {
-    return session->options.slots;
+    return session->options.context;
 }
 
 uint64_t accel_session_length(const struct accel_session *session)
 {
-    return session->length;
+    return session->kv.count == 0 ? 0 : session->kv.sequences[0].length;
 }
 
 uint64_t accel_session_batch(const struct accel_session *session)

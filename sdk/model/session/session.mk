@@ -8,9 +8,12 @@ libaccel_model_core_la_SOURCES += \
 	%D%/generate.c \
 	%D%/inputs.c \
 	%D%/internal.h \
+	%D%/kv.c \
+	%D%/kv.h \
 	%D%/model.c \
 	%D%/pages.c \
 	%D%/plan.c \
+	%D%/sequences.c \
 	%D%/session.c \
 	%D%/slots.c \
 	%D%/source.c \

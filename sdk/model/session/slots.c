@@ -7,7 +7,8 @@
 static int32_t slot_create(struct accel_session *session, struct slot *slot, uint32_t value, uint32_t is_output,
                            struct accel_error *error)
 {
-    uint64_t symbols[] = {session->options.batch, session->options.outputs};
+    const struct step_options *options = &session->options;
+    uint64_t symbols[SYMBOLS] = {options->batch, options->outputs, options->sequences};
     int32_t code;
 
     slot->value = value;
@@ -91,11 +92,10 @@ void session_slots_free(struct accel_session *session)
     free(session->work_list);
 }
 
-int32_t session_set_create(struct accel_session *session, uint64_t tokens, uint64_t outputs, struct accel_set **out_set,
+int32_t session_set_create(struct accel_session *session, const uint64_t *symbols, struct accel_set **out_set,
                            struct accel_error *error)
 {
     const struct accel_graph *graph = session->step.graph;
-    uint64_t symbols[] = {tokens, outputs};
     struct accel_bind *binds = calloc((size_t)session->slot_count + graph->value_count, sizeof *binds);
     uint32_t count = 0;
     uint32_t part = 0;

@@ -4,26 +4,53 @@
 
 #include "sdk/model/family/rope.h"
 
-static void fill_inputs(struct accel_session *session, const int32_t *ids, uint64_t tokens, uint64_t outputs)
-{
-    int32_t *id = session->slots[SLOT_IDS].bytes;
-    int32_t *position = session->slots[SLOT_POSITION].bytes;
-    int32_t *slot = session->slots[SLOT_SLOT].bytes;
-    int32_t *first = session->slots[SLOT_FIRST].bytes;
-    int32_t *rows = session->slots[SLOT_ROWS].bytes;
+#include <string.h>
 
-    for (uint64_t t = 0; t < tokens; t++) {
-        id[t] = ids[t];
-        position[t] = (int32_t)(session->length + t);
-        slot[t] = position[t];
+/* Writes the tokens of a part behind the *tokens and *outputs of the parts before it. */
+static void fill_part(struct accel_session *session, const struct step_part *part, uint64_t *tokens, uint64_t *outputs)
+{
+    int32_t *id = (int32_t *)session->slots[SLOT_IDS].bytes + *tokens;
+    int32_t *position = (int32_t *)session->slots[SLOT_POSITION].bytes + *tokens;
+    int32_t *slot = (int32_t *)session->slots[SLOT_SLOT].bytes + *tokens;
+    int32_t *rows = (int32_t *)session->slots[SLOT_ROWS].bytes + *outputs;
+
+    for (uint64_t t = 0; t < part->count; t++) {
+        id[t] = part->ids[t];
+        position[t] = part->position + (int32_t)t;
+        slot[t] = (int32_t)kv_slot(&session->kv, part->sequence, part->place + t);
     }
-    for (uint64_t r = 0; r < outputs; r++)
-        rows[r] = (int32_t)(tokens - outputs + r);
-    first[1] = (int32_t)tokens;
-    *(int32_t *)session->slots[SLOT_LENGTH].bytes = (int32_t)(session->length + tokens);
+    *tokens += part->count;
+    for (uint64_t r = 0; r < part->outputs; r++)
+        rows[r] = (int32_t)(*tokens - part->outputs + r);
+    *outputs += part->outputs;
+}
+
+static void fill_inputs(struct accel_session *session, const struct step_part *parts, uint32_t count,
+                        uint64_t symbols[SYMBOLS])
+{
+    int32_t *table = session->slots[SLOT_TABLE].bytes;
+    int32_t *first = session->slots[SLOT_FIRST].bytes;
+    int32_t *length = session->slots[SLOT_LENGTH].bytes;
+    uint64_t tokens = 0, outputs = 0;
+
+    for (uint32_t p = 0; p < count; p++) {
+        const struct kv_sequence *sequence = parts[p].sequence;
+
+        first[p] = (int32_t)tokens;
+        length[p] = (int32_t)(parts[p].place + parts[p].count);
+        memcpy(table + (size_t)p * session->kv.pages_each, sequence->table, sequence->pages * sizeof *table);
+        fill_part(session, &parts[p], &tokens, &outputs);
+    }
+    first[count] = (int32_t)tokens;
+    /* A graph gives at least one row. */
+    if (outputs == 0)
+        ((int32_t *)session->slots[SLOT_ROWS].bytes)[outputs++] = (int32_t)tokens - 1;
     if (session->slots[SLOT_FREQUENCY].buffer != NULL)
-        rope_frequencies(&session->model->config.rope, session->length + tokens, NULL,
+        rope_frequencies(&session->model->config.rope, parts[0].place + parts[0].count, NULL,
                          session->slots[SLOT_FREQUENCY].bytes);
+    symbols[SYMBOL_TOKENS] = tokens;
+    symbols[SYMBOL_OUTPUTS] = outputs;
+    symbols[SYMBOL_SEQUENCES] = count;
 }
 
 /* Moves inputs to the device, runs, moves outputs back: one submit. */
@@ -63,39 +90,63 @@ static int32_t run_copied(struct accel_session *session, struct accel_set *set, 
     return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
 }
 
-int32_t session_step(struct accel_session *session, const int32_t *ids, uint64_t tokens, uint64_t outputs,
-                     struct accel_error *error)
+int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,
+                    struct accel_error *error)
 {
-    struct accel_set *set = tokens == 1 && session->one != NULL ? session->one : session->many;
-    uint64_t symbols[] = {tokens, outputs};
+    uint64_t symbols[SYMBOLS];
+    struct accel_set *set;
     int32_t code;
 
-    fill_inputs(session, ids, tokens, outputs);
+    fill_inputs(session, parts, count, symbols);
+    set = symbols[SYMBOL_TOKENS] == 1 && session->one != NULL ? session->one : session->many;
     if (session->work_list == NULL)
         code = accel_set_run(set, symbols, error);
     else
         code = run_copied(session, set, symbols, error);
-    if (code != ACCEL_OK)
-        return code;
-    session->length += tokens;
-    session->last_tokens = tokens;
-    session->last_outputs = outputs;
-    return ACCEL_OK;
+    if (code == ACCEL_OK)
+        memcpy(session->last, symbols, sizeof symbols);
+    return code;
 }
 
-static int32_t check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
+/* What was fed is cached now. */
+static void keep_part(const struct kv *kv, const struct step_part *part)
+{
+    struct kv_sequence *sequence = part->sequence;
+
+    for (uint64_t t = 0; t < part->count; t++) {
+        uint64_t place = part->place + t;
+
+        sequence->position[place] = part->position + (int32_t)t;
+        if (place < kv->sinks && place == (uint64_t)sequence->position[place])
+            sequence->sinks[place] = part->ids[t];
+    }
+    sequence->length = part->place + part->count;
+}
+
+/* Parts behind what their sequences hold: `ids`, `count` and `outputs` are given, the rest is filled. */
+static int32_t step(struct accel_session *session, struct step_part *parts, uint32_t count, struct accel_error *error)
+{
+    int32_t code = session_check_cancel(session, error);
+
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
+        code = session_make_room(session, parts[p].sequence, parts[p].count, error);
+        parts[p].place = parts[p].sequence->length;
+        parts[p].position = kv_next(parts[p].sequence);
+    }
+    if (code == ACCEL_OK)
+        code = session_run(session, parts, count, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
+        keep_part(&session->kv, &parts[p]);
+    return code;
+}
+
+int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
+                          struct accel_error *error)
 {
     if (session->many == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     if (count == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no tokens to feed");
-    if (count > session->options.slots - session->length) {
-        accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
-                        (unsigned long long)count, (unsigned long long)session->options.slots,
-                        (unsigned long long)session->length);
-        accel_error_remedy(error, "a longer context (--set context), or a shorter text");
-        return ACCEL_E_LIMIT;
-    }
     for (uint64_t i = 0; i < count; i++)
         if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->facts.vocabulary)
             return accel_error_set(error, ACCEL_E_INVALID, "token %llu is %d, outside of the vocabulary of %u",
@@ -103,12 +154,32 @@ static int32_t check_feed(struct accel_session *session, const int32_t *ids, uin
     return ACCEL_OK;
 }
 
-static int32_t check_cancel(struct accel_session *session, struct accel_error *error)
+static int32_t check_length(const struct accel_session *session, const struct kv_sequence *sequence, uint64_t count,
+                            struct accel_error *error)
+{
+    if (session->full != FULL_STOP || count <= session->options.context - sequence->length)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
+                    (unsigned long long)count, (unsigned long long)session->options.context,
+                    (unsigned long long)sequence->length);
+    accel_error_remedy(error, "a longer context (--set context), a shorter text, or --set kv.full=slide");
+    return ACCEL_E_LIMIT;
+}
+
+/* Tokens for sequence 0. */
+static int32_t check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
+{
+    int32_t code = session_check_ids(session, ids, count, error);
+
+    return code == ACCEL_OK ? check_length(session, &session->kv.sequences[0], count, error) : code;
+}
+
+int32_t session_check_cancel(struct accel_session *session, struct accel_error *error)
 {
     if (atomic_exchange(&session->cancelled, 0) == 0)
         return ACCEL_OK;
     return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled after %llu tokens",
-                           (unsigned long long)session->length);
+                           (unsigned long long)accel_session_length(session));
 }
 
 int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count, const float **out_logits,
@@ -119,10 +190,10 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
     *out_logits = NULL;
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
         uint64_t tokens = count - done < session->options.batch ? count - done : session->options.batch;
+        struct step_part part = {
+            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = 1};
 
-        code = check_cancel(session, error);
-        if (code == ACCEL_OK)
-            code = session_step(session, ids + done, tokens, 1, error);
+        code = step(session, &part, 1, error);
         done += tokens;
     }
     if (code == ACCEL_OK)
@@ -138,11 +209,11 @@ int32_t accel_session_score(struct accel_session *session, const int32_t *ids, u
 
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
         uint64_t tokens = count - done < most ? count - done : most;
+        struct step_part part = {
+            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = tokens};
         const float *logits;
 
-        code = check_cancel(session, error);
-        if (code == ACCEL_OK)
-            code = session_step(session, ids + done, tokens, tokens, error);
+        code = step(session, &part, 1, error);
         logits = session->slots[session->logits_slot].bytes;
         for (uint64_t t = 0; code == ACCEL_OK && t < tokens; t++)
             code = function(data, done + t, logits + t * session->model->facts.vocabulary);
@@ -151,13 +222,58 @@ int32_t accel_session_score(struct accel_session *session, const int32_t *ids, u
     return code;
 }
 
-int32_t accel_session_truncate(struct accel_session *session, uint64_t length, struct accel_error *error)
+/* Checks one part of a step against those before it, and takes it. */
+static int32_t take_part(struct accel_session *session, const struct accel_session_part *parts, uint32_t index,
+                         struct accel_error *error)
 {
-    if (length > session->length)
-        return accel_error_set(error, ACCEL_E_INVALID, "the session holds %llu tokens, not %llu",
-                               (unsigned long long)session->length, (unsigned long long)length);
-    session->length = length;
-    return ACCEL_OK;
+    const struct accel_session_part *given = &parts[index];
+    struct step_part *part = &session->step_parts[index];
+    int32_t code = session_check_ids(session, given->ids, given->count, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    if (given->sequence >= session->kv.count || !session->kv.sequences[given->sequence].is_open)
+        return accel_error_set(error, ACCEL_E_INVALID, "part %u: sequence %u is not open", index, given->sequence);
+    for (uint32_t p = 0; p < index; p++)
+        if (parts[p].sequence == given->sequence)
+            return accel_error_set(error, ACCEL_E_INVALID, "parts %u and %u are of the same sequence", p, index);
+    if (given->outputs > given->count)
+        return accel_error_set(error, ACCEL_E_INVALID, "part %u: %u rows of logits of %llu tokens", index,
+                               given->outputs, (unsigned long long)given->count);
+    *part = (struct step_part){.sequence = &session->kv.sequences[given->sequence],
+                               .ids = given->ids,
+                               .count = given->count,
+                               .outputs = given->outputs};
+    return check_length(session, part->sequence, part->count, error);
+}
+
+int32_t accel_session_step(struct accel_session *session, const struct accel_session_part *parts, uint32_t count,
+                           const float **out_logits, struct accel_error *error)
+{
+    uint64_t tokens = 0, outputs = 0;
+    int32_t code = ACCEL_OK;
+
+    *out_logits = NULL;
+    if (session->many == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
+    if (count == 0 || count > session->kv.count)
+        return accel_error_set(error, ACCEL_E_INVALID, "a step of %u parts: the session has %u sequences", count,
+                               session->kv.count);
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
+        code = take_part(session, parts, p, error);
+        tokens += parts[p].count;
+        outputs += parts[p].outputs;
+    }
+    if (code == ACCEL_OK && (tokens > session->options.batch || outputs > session->options.outputs))
+        code =
+            accel_error_set(error, ACCEL_E_LIMIT, "a step of %llu tokens and %llu rows of logits: at most %llu, %llu",
+                            (unsigned long long)tokens, (unsigned long long)outputs,
+                            (unsigned long long)session->options.batch, (unsigned long long)session->options.outputs);
+    if (code == ACCEL_OK)
+        code = step(session, session->step_parts, count, error);
+    if (code == ACCEL_OK && outputs > 0)
+        *out_logits = session->slots[session->logits_slot].bytes;
+    return code;
 }
 
 uint32_t accel_session_stage_count(const struct accel_session *session)
@@ -168,21 +284,20 @@ uint32_t accel_session_stage_count(const struct accel_session *session)
 int32_t accel_session_stage(const struct accel_session *session, uint32_t index, struct accel_stage *out_stage,
                             struct accel_error *error)
 {
-    uint64_t symbols[] = {session->last_tokens, session->last_outputs};
     const struct accel_value *value;
     const struct slot *slot;
     int32_t code;
 
     if (out_stage->size < ACCEL_END_OF(struct accel_stage, width))
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
-    if (index >= accel_session_stage_count(session) || session->last_tokens == 0)
+    if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
     slot = &session->slots[SLOT_INPUTS + index];
     value = session->step.graph->values[slot->value];
     out_stage->name = value->name;
     out_stage->values = slot->bytes;
-    code = accel_dim_value(&value->dims[0], symbols, 2, &out_stage->rows, error);
+    code = accel_dim_value(&value->dims[0], session->last, SYMBOLS, &out_stage->rows, error);
     if (code == ACCEL_OK)
-        code = accel_dim_value(&value->dims[1], symbols, 2, &out_stage->width, error);
+        code = accel_dim_value(&value->dims[1], session->last, SYMBOLS, &out_stage->width, error);
     return code;
 }

@@ -4,8 +4,8 @@
  * A model and a session that runs it: plan first, then load, then feed tokens and read logits.
  *
  * A model is what a file says; it may be used by many sessions and threads, and outlives them. A session is one
- * sequence on one device: tokens in, logits out, keys and values cached. It belongs to one thread at a time, except
- * accel_session_cancel, which any thread and any signal handler may call.
+ * sequence, or as many as the setting `sequences` says, on one device: tokens in, logits out, keys and values cached.
+ * It belongs to one thread at a time, except accel_session_cancel, which any thread and any signal handler may call.
  */
 #ifndef ACCEL_MODEL_SESSION_H
 #define ACCEL_MODEL_SESSION_H
@@ -69,7 +69,7 @@ struct accel_session_options {
     const char *device;              /**< name of a device or driver, or NULL: the best one */
     const struct accel_given *given; /**< settings, the strongest layer */
     uint32_t given_count;
-    uint32_t outputs; /**< rows of logits that one step can give; 0: 1 */
+    uint32_t outputs; /**< rows of logits that one step can give; 0, or fewer than sequences: one for each sequence */
 };
 
 /** Plans a session: chooses the device, resolves settings, builds the graph, asks the driver, adds up memory. Loads
@@ -88,12 +88,14 @@ ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_sessi
  * Once: a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
 ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Most tokens that the caches hold. */
+/** Most tokens that the caches hold of a sequence. */
 ACCEL_API uint64_t accel_session_context(const struct accel_session *session) ACCEL_NOEXCEPT;
-/** Tokens in the caches now. */
+/** Tokens of sequence 0 in the caches now. */
 ACCEL_API uint64_t accel_session_length(const struct accel_session *session) ACCEL_NOEXCEPT;
 /** Most tokens of one step; longer feeds are cut into steps of so many. */
 ACCEL_API uint64_t accel_session_batch(const struct accel_session *session) ACCEL_NOEXCEPT;
+
+/* The calls without a sequence are about sequence 0, which is open from the beginning. */
 
 /** Feeds tokens and answers the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_LIMIT when
  * the caches cannot hold them, ACCEL_E_INVALID for an id outside of the vocabulary, ACCEL_E_CANCELLED between two
@@ -114,6 +116,50 @@ ACCEL_API int32_t accel_session_score(struct accel_session *session, const int32
 /** Forgets all tokens past the first `length`. */
 ACCEL_API int32_t accel_session_truncate(struct accel_session *session, uint64_t length,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
+
+/* ---- several sequences ----
+ *
+ * Sequences share the weights of a step, so that a step of several costs little more than one of a single one. Their
+ * caches are pages of `attention.page` tokens out of one pool that has room for `sequences` times `context` tokens. */
+
+/** Tokens of one sequence for a step: a single token, or as much of a prompt as the step has room for. Closed. */
+struct accel_session_part {
+    const int32_t *ids;
+    uint64_t count; /**< at least 1 */
+    uint32_t sequence;
+    uint32_t outputs; /**< rows of logits wanted, after the last so many tokens; 0: none */
+};
+
+/** Most sequences that can be open at the same time. */
+ACCEL_API uint32_t accel_session_sequences(const struct accel_session *session) ACCEL_NOEXCEPT;
+
+/** Opens an empty sequence. ACCEL_E_LIMIT when all are open. */
+ACCEL_API int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Opens a sequence that begins with the first `length` tokens of another one, and shares their pages with it: only a
+ * page that both go on to write is copied, by the first that does. */
+ACCEL_API int32_t accel_session_fork(struct accel_session *session, uint32_t from, uint64_t length,
+                                     uint32_t *out_sequence, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Forgets a sequence; its number may be given to the next one that is opened. */
+ACCEL_API int32_t accel_session_close(struct accel_session *session, uint32_t sequence,
+                                      struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Tokens of a sequence in the caches; 0 of one that is not open. */
+ACCEL_API uint64_t accel_session_sequence_length(const struct accel_session *session, uint32_t sequence) ACCEL_NOEXCEPT;
+
+/** Forgets all tokens of a sequence past the first `length`. */
+ACCEL_API int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t sequence, uint64_t length,
+                                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Runs one step over parts of different sequences, and answers their rows of logits [outputs of all parts,
+ * vocabulary], in the order of the parts, valid until the next call (NULL where none are wanted). ACCEL_E_LIMIT for
+ * more tokens than accel_session_batch or more rows than the session was made for, and where a sequence or the pool is
+ * full; nothing is fed then. Does not allocate. */
+ACCEL_API int32_t accel_session_step(struct accel_session *session, const struct accel_session_part *parts,
+                                     uint32_t count, const float **out_logits,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Asks the feed in progress to end with ACCEL_E_CANCELLED, or the next one when none is. Any thread. */
 ACCEL_API void accel_session_cancel(struct accel_session *session) ACCEL_NOEXCEPT;
