@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sdk/model/session/kv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t pages_of(uint64_t page, uint64_t tokens)
+{
+    return tokens / page + (tokens % page != 0);
+}
+
+uint64_t kv_slots(uint32_t sequences, uint64_t page, uint64_t context)
+{
+    return sequences * pages_of(page, context) * page;
+}
+
+static int32_t make_sequence(const struct kv *kv, struct kv_sequence *sequence, uint32_t with_mass)
+{
+    sequence->table = calloc(kv->pages_each, sizeof *sequence->table);
+    sequence->position = calloc(kv->context, sizeof *sequence->position);
+    sequence->sinks = calloc((size_t)kv->sinks + 1, sizeof *sequence->sinks);
+    if (with_mass)
+        sequence->mass = calloc(kv->context, sizeof *sequence->mass);
+    return sequence->table != NULL && sequence->position != NULL && sequence->sinks != NULL &&
+           (sequence->mass != NULL || !with_mass);
+}
+
+int32_t kv_create(struct kv *kv, uint32_t sequences, uint64_t page, uint64_t context, uint32_t sinks,
+                  uint32_t with_mass, struct accel_error *error)
+{
+    uint64_t each = pages_of(page, context), all = each * sequences;
+    uint32_t made = 0;
+
+    *kv = (struct kv){.page = page, .context = context, .sinks = sinks};
+    if (all > INT32_MAX || all * page > INT32_MAX)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%u sequences of %llu tokens: slots have numbers of 31 bits",
+                               sequences, (unsigned long long)context);
+    kv->pages_each = (uint32_t)each;
+    kv->pages = (uint32_t)all;
+    kv->sequences = calloc(sequences, sizeof *kv->sequences);
+    kv->users = calloc(kv->pages, sizeof *kv->users);
+    kv->free = calloc(kv->pages, sizeof *kv->free);
+    if (kv->sequences != NULL)
+        kv->count = sequences;
+    while (made < kv->count && make_sequence(kv, &kv->sequences[made], with_mass))
+        made++;
+    if (made < sequences || kv->users == NULL || kv->free == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the tables of %u sequences", sequences);
+    /* The lowest page is taken first. */
+    for (uint32_t p = 0; p < kv->pages; p++)
+        kv->free[p] = (int32_t)(kv->pages - 1 - p);
+    kv->free_count = kv->pages;
+    return ACCEL_OK;
+}
+
+void kv_free(struct kv *kv)
+{
+    for (uint32_t s = 0; s < kv->count; s++) {
+        free(kv->sequences[s].table);
+        free(kv->sequences[s].position);
+        free(kv->sequences[s].sinks);
+        free(kv->sequences[s].mass);
+    }
+    free(kv->sequences);
+    free(kv->users);
+    free(kv->free);
+    *kv = (struct kv){0};
+}
+
+static int32_t take(struct kv *kv)
+{
+    int32_t page = kv->free[--kv->free_count];
+
+    kv->users[page] = 1;
+    return page;
+}
+
+static void leave(struct kv *kv, int32_t page)
+{
+    if (--kv->users[page] == 0)
+        kv->free[kv->free_count++] = page;
+}
+
+static int32_t refuse_full(const struct kv *kv, struct accel_error *error)
+{
+    accel_error_set(error, ACCEL_E_LIMIT, "all %u pages of %llu tokens are in use", kv->pages,
+                    (unsigned long long)kv->page);
+    accel_error_remedy(error, "close a sequence, or a longer context (--set context)");
+    return ACCEL_E_LIMIT;
+}
+
+int32_t kv_reserve(struct kv *kv, struct kv_sequence *sequence, uint64_t length, struct accel_error *error)
+{
+    uint64_t pages = pages_of(kv->page, length);
+
+    if (length > kv->context)
+        return accel_error_set(error, ACCEL_E_LIMIT, "a sequence caches %llu tokens at most, not %llu",
+                               (unsigned long long)kv->context, (unsigned long long)length);
+    while (sequence->pages < pages) {
+        if (kv->free_count == 0)
+            return refuse_full(kv, error);
+        sequence->table[sequence->pages++] = take(kv);
+    }
+    return ACCEL_OK;
+}
+
+int32_t kv_own(struct kv *kv, struct kv_sequence *sequence, uint64_t place, struct kv_copy *out_copy,
+               struct accel_error *error)
+{
+    int32_t *entry = &sequence->table[place / kv->page];
+    int32_t page = *entry;
+
+    *out_copy = (struct kv_copy){0};
+    if (kv->users[page] == 1)
+        return ACCEL_OK;
+    if (kv->free_count == 0)
+        return refuse_full(kv, error);
+    *entry = take(kv);
+    leave(kv, page);
+    *out_copy = (struct kv_copy){(uint64_t)page * kv->page, (uint64_t)*entry * kv->page, kv->page};
+    return ACCEL_OK;
+}
+
+void kv_truncate(struct kv *kv, struct kv_sequence *sequence, uint64_t length)
+{
+    uint64_t pages = pages_of(kv->page, length);
+
+    while (sequence->pages > pages)
+        leave(kv, sequence->table[--sequence->pages]);
+    if (sequence->mass != NULL && sequence->length > length)
+        memset(sequence->mass + length, 0, (sequence->length - length) * sizeof *sequence->mass);
+    sequence->length = length;
+}
+
+void kv_drop(struct kv *kv, struct kv_sequence *sequence, uint64_t place, uint64_t count)
+{
+    uint32_t first = (uint32_t)(place / kv->page), pages = (uint32_t)(count / kv->page);
+
+    for (uint32_t p = first; p < first + pages; p++)
+        leave(kv, sequence->table[p]);
+    memmove(sequence->table + first, sequence->table + first + pages,
+            (sequence->pages - first - pages) * sizeof *sequence->table);
+    memmove(sequence->position + place, sequence->position + place + count,
+            (sequence->length - place - count) * sizeof *sequence->position);
+    if (sequence->mass != NULL) {
+        memmove(sequence->mass + place, sequence->mass + place + count,
+                (sequence->length - place - count) * sizeof *sequence->mass);
+        memset(sequence->mass + sequence->length - count, 0, count * sizeof *sequence->mass);
+    }
+    sequence->pages -= pages;
+    sequence->length -= count;
+}
+
+void kv_share(struct kv *kv, const struct kv_sequence *from, uint64_t length, struct kv_sequence *to)
+{
+    to->pages = (uint32_t)pages_of(kv->page, length);
+    for (uint32_t p = 0; p < to->pages; p++) {
+        to->table[p] = from->table[p];
+        kv->users[to->table[p]]++;
+    }
+    memcpy(to->position, from->position, length * sizeof *to->position);
+    memcpy(to->sinks, from->sinks, kv->sinks * sizeof *to->sinks);
+    if (to->mass != NULL)
+        memcpy(to->mass, from->mass, length * sizeof *to->mass);
+    to->length = length;
+}

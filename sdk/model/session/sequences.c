@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sequences of a session: opened, forked, shortened, closed; and room for what is fed next. */
+#include "sdk/model/session/internal.h"
+
+static int32_t find_open(const struct accel_session *session, uint32_t index, struct kv_sequence **out_sequence,
+                         struct accel_error *error)
+{
+    *out_sequence = NULL;
+    if (session->many == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
+    if (index >= session->kv.count || !session->kv.sequences[index].is_open)
+        return accel_error_set(error, ACCEL_E_INVALID, "sequence %u is not open", index);
+    *out_sequence = &session->kv.sequences[index];
+    return ACCEL_OK;
+}
+
+uint32_t session_is_full(const struct accel_session *session)
+{
+    return session->full == FULL_STOP && session->kv.sequences[0].length == session->options.context;
+}
+
+uint32_t accel_session_sequences(const struct accel_session *session)
+{
+    return (uint32_t)session->options.sequences;
+}
+
+int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence, struct accel_error *error)
+{
+    uint32_t index = 0;
+
+    *out_sequence = UINT32_MAX;
+    if (session->many == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
+    while (index < session->kv.count && session->kv.sequences[index].is_open)
+        index++;
+    if (index == session->kv.count) {
+        accel_error_set(error, ACCEL_E_LIMIT, "all %u sequences of the session are open", session->kv.count);
+        accel_error_remedy(error, "close one, or --set sequences=%u", session->kv.count * 2);
+        return ACCEL_E_LIMIT;
+    }
+    session->kv.sequences[index].is_open = 1;
+    *out_sequence = index;
+    return ACCEL_OK;
+}
+
+int32_t accel_session_close(struct accel_session *session, uint32_t sequence, struct accel_error *error)
+{
+    struct kv_sequence *found;
+    int32_t code = find_open(session, sequence, &found, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    kv_truncate(&session->kv, found, 0);
+    found->is_open = 0;
+    return ACCEL_OK;
+}
+
+int32_t accel_session_fork(struct accel_session *session, uint32_t from, uint64_t length, uint32_t *out_sequence,
+                           struct accel_error *error)
+{
+    struct kv_sequence *source;
+    int32_t code = find_open(session, from, &source, error);
+
+    *out_sequence = UINT32_MAX;
+    if (code != ACCEL_OK)
+        return code;
+    if (length > source->length)
+        return accel_error_set(error, ACCEL_E_INVALID, "sequence %u holds %llu tokens, not %llu", from,
+                               (unsigned long long)source->length, (unsigned long long)length);
+    code = accel_session_open(session, out_sequence, error);
+    if (code == ACCEL_OK)
+        kv_share(&session->kv, source, length, &session->kv.sequences[*out_sequence]);
+    return code;
+}
+
+uint64_t accel_session_sequence_length(const struct accel_session *session, uint32_t sequence)
+{
+    return sequence < session->kv.count ? session->kv.sequences[sequence].length : 0;
+}
+
+int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t sequence, uint64_t length,
+                                        struct accel_error *error)
+{
+    struct kv_sequence *found;
+    int32_t code = find_open(session, sequence, &found, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    if (length > found->length)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session holds %llu tokens, not %llu",
+                               (unsigned long long)found->length, (unsigned long long)length);
+    kv_truncate(&session->kv, found, length);
+    return ACCEL_OK;
+}
+
+int32_t accel_session_truncate(struct accel_session *session, uint64_t length, struct accel_error *error)
+{
+    if (session->many == NULL && length == 0)
+        return ACCEL_OK;
+    return accel_session_sequence_truncate(session, 0, length, error);
+}
+
+/* ---- room ---- */
+
+static int32_t copy_page(struct accel_session *session, const struct kv_copy *copy, struct accel_error *error)
+{
+    const struct accel_state_change change = {
+        .kind = ACCEL_STATE_COPY, .from = copy->from, .to = copy->to, .count = copy->count};
+    const struct accel_work work = {
+        .size = sizeof work, .kind = ACCEL_STEP_STATE, .state = session->state, .changes = &change, .change_count = 1};
+    const struct accel_work *list[] = {&work};
+    uint64_t value = 0;
+    int32_t code = accel_queue_submit(session->queue, list, 1, NULL, 0, &value, error);
+
+    return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
+}
+
+/* Makes the page of a place the sequence's own. */
+static int32_t own_page(struct accel_session *session, struct kv_sequence *sequence, uint64_t place,
+                        struct accel_error *error)
+{
+    struct kv_copy copy;
+    int32_t code = kv_own(&session->kv, sequence, place, &copy, error);
+
+    return code == ACCEL_OK && copy.count > 0 ? copy_page(session, &copy, error) : code;
+}
+
+int32_t session_make_room(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
+                          struct accel_error *error)
+{
+    struct kv *kv = &session->kv;
+    int32_t code = kv_reserve(kv, sequence, sequence->length + count, error);
+
+    /* Only the page of the last token is written and may be another's too: those behind it have been taken now. */
+    if (code == ACCEL_OK && sequence->length % kv->page != 0)
+        code = own_page(session, sequence, sequence->length, error);
+    return code;
+}
