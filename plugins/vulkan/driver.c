@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vulkan driver: devices that run SPIR-V, through the host room of sdk/gpu. */
+#include "plugins/vulkan/vulkan.h"
+
+#include "sdk/gpu/host.h"
+
+extern const struct gpu_source gpu_spirv_sources[];
+extern const uint32_t gpu_spirv_source_count;
+
+static const struct accel_option validation_option = {
+    .size = sizeof validation_option,
+    .type = ACCEL_OPTION_FLAG,
+    .name = "validation",
+    .help = "load the validation layer with its synchronization checks; what it finds is an error",
+    .highest = 1,
+};
+
+static const struct accel_option features_option = {
+    .size = sizeof features_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "features",
+    .help = "none: use kernels that need no optional feature of the device",
+    .text = "auto",
+    .choices = "auto none",
+};
+
+static const struct accel_option *const options[] = {&validation_option, &features_option};
+
+static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)
+{
+    void *memory = NULL;
+    int32_t code;
+
+    *out_runtime = NULL;
+    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof(struct gpu_runtime), 64, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = vulkan_runtime_open(host, false, memory, error);
+    if (code != ACCEL_OK) {
+        host->release(host, memory);
+        return code;
+    }
+    *out_runtime = memory;
+    return ACCEL_OK;
+}
+
+static void unload(struct gpu_runtime *runtime)
+{
+    const struct accel_host *host = runtime->host;
+
+    vulkan_runtime_close(runtime);
+    host->release(host, runtime);
+}
+
+static const struct gpu_api api = {
+    .name = "vulkan",
+    .sources = gpu_spirv_sources,
+    .source_count = 0,
+    .load = load,
+    .unload = unload,
+    .enumerate = vulkan_enumerate,
+    .open = vulkan_open,
+    .close = vulkan_close,
+    .fingerprint = vulkan_fingerprint,
+    .memory_now = vulkan_memory_now,
+    .memory_create = vulkan_memory_create,
+    .memory_free = vulkan_memory_free,
+    .memory_address = vulkan_memory_address,
+    .pipeline_create = vulkan_pipeline_create,
+    .pipeline_free = vulkan_pipeline_free,
+    .cache_write = vulkan_cache_write,
+    .cache_read = vulkan_cache_read,
+    .list_create = vulkan_list_create,
+    .list_record = vulkan_list_record,
+    .list_free = vulkan_list_free,
+    .queue_create = vulkan_queue_create,
+    .queue_free = vulkan_queue_free,
+    .submit = vulkan_submit,
+    .completed = vulkan_completed,
+    .wait = vulkan_wait,
+    .reset = vulkan_reset,
+};
+
+GPU_DRIVER(api, options, sizeof options / sizeof *options, "vulkan", VULKAN_DRIVER_VERSION, "Apache-2.0",
+           "libraries=libvulkan.so.1\n"
+           "depends=/usr/share/vulkan/icd.d /etc/vulkan/icd.d /dev/dri $VK_ICD_FILENAMES $VK_DRIVER_FILES\n"
+           "effects=prints threads\n");

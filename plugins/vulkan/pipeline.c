@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines and the cache of what the driver compiled. Several threads make pipelines at the same time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/vulkan/vulkan.h"
+
+/* The subgroup size to ask for: what the kernel wants, or the device's own, so that it does not vary. 0: do not ask. */
+static int32_t choose_subgroup(const struct gpu_device *device, const struct gpu_key *key, uint32_t *out_size,
+                               struct accel_error *error)
+{
+    const struct vulkan_physical *physical = &device->physical;
+    uint32_t usual = physical->subgroup.subgroupSize;
+    uint32_t wanted = key->subgroup != 0 ? key->subgroup : usual;
+    bool control = physical->features.subgroup_control && wanted >= physical->subgroup_sizes.minSubgroupSize &&
+                   wanted <= physical->subgroup_sizes.maxSubgroupSize;
+
+    *out_size = control ? wanted : 0;
+    if (wanted != usual && !control)
+        return sdk_error(error, ACCEL_E_REFUSED, "%s: kernel %s wants subgroups of %u, the device has %u",
+                         physical->properties.deviceName, key->source->name, wanted, usual);
+    return ACCEL_OK;
+}
+
+static VkResult create(struct gpu_device *device, const struct gpu_key *key, uint32_t subgroup, VkShaderModule module,
+                       struct gpu_pipeline *pipeline)
+{
+    VkSpecializationMapEntry entries[GPU_CONSTANTS];
+    VkSpecializationInfo constants = {
+        .mapEntryCount = key->constant_count,
+        .pMapEntries = entries,
+        .dataSize = key->constant_count * sizeof(uint32_t),
+        .pData = key->constants,
+    };
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = subgroup,
+    };
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .pNext = subgroup != 0 ? &size : NULL,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main",
+                  .pSpecializationInfo = &constants},
+        .layout = pipeline->layout->pipeline,
+    };
+    VkResult result;
+
+    for (uint32_t i = 0; i < key->constant_count; i++)
+        entries[i] = (VkSpecializationMapEntry){i, i * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
+    if (subgroup != 0 && device->physical.features.full_subgroups && key->constants[0] % subgroup == 0)
+        info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    pthread_rwlock_rdlock(&device->cache_lock);
+    result = device->call.CreateComputePipelines(device->handle, device->cache, 1, &info, NULL, &pipeline->handle);
+    pthread_rwlock_unlock(&device->cache_lock);
+    return result;
+}
+
+static int32_t compile(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline *pipeline,
+                       struct accel_error *error)
+{
+    VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = key->source->bytes,
+        .pCode = key->source->code,
+    };
+    VkShaderModule module;
+    uint32_t subgroup = 0;
+    VkResult result;
+    int32_t code = choose_subgroup(device, key, &subgroup, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    result = device->call.CreateShaderModule(device->handle, &info, NULL, &module);
+    if (result != VK_SUCCESS)
+        return vulkan_failed(device, result, "vkCreateShaderModule", error);
+    result = create(device, key, subgroup, module, pipeline);
+    device->call.DestroyShaderModule(device->handle, module, NULL);
+    if (result == VK_SUCCESS)
+        return vulkan_validated(device, error);
+    if (result == VK_ERROR_DEVICE_LOST || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
+        result == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        return vulkan_failed(device, result, "vkCreateComputePipelines", error);
+    if (error != NULL && error->code == ACCEL_OK)
+        error->native = result;
+    return sdk_error(error, ACCEL_E_REFUSED, "%s: the driver does not compile kernel %s: VkResult %d",
+                     device->physical.properties.deviceName, key->source->name, result);
+}
+
+int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+                               struct accel_error *error)
+{
+    struct gpu_pipeline *pipeline;
+    void *memory = NULL;
+    int32_t code;
+
+    *out_pipeline = NULL;
+    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    pipeline = memory;
+    pipeline->layout = &device->layouts[key->bindings];
+    pipeline->bindings = key->bindings;
+    pipeline->words = key->words;
+    code = compile(device, key, pipeline, error);
+    if (code != ACCEL_OK) {
+        vulkan_pipeline_free(device, pipeline);
+        return code;
+    }
+    *out_pipeline = pipeline;
+    return ACCEL_OK;
+}
+
+void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline)
+{
+    device->call.DestroyPipeline(device->handle, pipeline->handle, NULL);
+    device->host->release(device->host, pipeline);
+}
+
+/* ---- cache ---- */
+
+int32_t vulkan_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    void *bytes = NULL;
+    size_t count = 0;
+    VkResult result = device->call.GetPipelineCacheData(device->handle, device->cache, &count, NULL);
+    int32_t code;
+
+    if (result != VK_SUCCESS)
+        return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
+    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, count > 0 ? count : 1, &bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */
+    result = device->call.GetPipelineCacheData(device->handle, device->cache, &count, bytes);
+    code = result == VK_SUCCESS || result == VK_INCOMPLETE
+               ? writer->write(writer, bytes, count, error)
+               : vulkan_failed(device, result, "vkGetPipelineCacheData", error);
+    device->host->release(device->host, bytes);
+    return code;
+}
+
+/* Some drivers trust what they are given, so that the header is compared here. */
+static bool is_ours(const struct gpu_device *device, const void *bytes, uint64_t count)
+{
+    const VkPhysicalDeviceProperties *properties = &device->physical.properties;
+    VkPipelineCacheHeaderVersionOne header;
+
+    if (count < sizeof header)
+        return false;
+    memcpy(&header, bytes, sizeof header);
+    return header.headerSize >= sizeof header && header.headerSize <= count &&
+           header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE && header.vendorID == properties->vendorID &&
+           header.deviceID == properties->deviceID &&
+           memcmp(header.pipelineCacheUUID, properties->pipelineCacheUUID, VK_UUID_SIZE) == 0;
+}
+
+int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    VkPipelineCacheCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+        .initialDataSize = count,
+        .pInitialData = bytes,
+    };
+    VkPipelineCache read = VK_NULL_HANDLE;
+    VkResult result;
+
+    if (!is_ours(device, bytes, count))
+        return sdk_error(error, ACCEL_E_MISS, "the pipelines kept are of another driver or device");
+    result = device->call.CreatePipelineCache(device->handle, &info, NULL, &read);
+    if (result != VK_SUCCESS)
+        return sdk_error(error, ACCEL_E_MISS, "the driver does not take the pipelines kept: VkResult %d", result);
+    pthread_rwlock_wrlock(&device->cache_lock);
+    result = device->call.MergePipelineCaches(device->handle, device->cache, 1, &read);
+    pthread_rwlock_unlock(&device->cache_lock);
+    device->call.DestroyPipelineCache(device->handle, read, NULL);
+    return result == VK_SUCCESS ? ACCEL_OK : vulkan_failed(device, result, "vkMergePipelineCaches", error);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of physical devices for the core: heaps, limits, the piece of hardware that each one is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/vulkan/vulkan.h"
+#include "sdk/gpu/host.h"
+
+/* The device's place in the list of hardware: by its address, or by its ids where only one piece has them. */
+static int32_t find_hardware(const struct vulkan_physical *physical, const struct accel_hardware *const *hardware,
+                             uint32_t count)
+{
+    const VkPhysicalDevicePCIBusInfoPropertiesEXT *pci = &physical->pci;
+    int32_t found = -1;
+    uint32_t alike = 0;
+
+    if (vulkan_is_software(physical))
+        return -1;
+    if (physical->features.pci_bus)
+        return gpu_find_pci(hardware, count, pci->pciDomain, pci->pciBus, pci->pciDevice, pci->pciFunction);
+    for (uint32_t i = 0; i < count; i++) {
+        if (hardware[i]->kind != ACCEL_HARDWARE_PCI || hardware[i]->vendor != physical->properties.vendorID ||
+            hardware[i]->device != physical->properties.deviceID)
+            continue;
+        found = (int32_t)i;
+        alike++;
+    }
+    return alike == 1 ? found : -1;
+}
+
+static void add_word(char *text, size_t bytes, const char *word)
+{
+    size_t used = strlen(text);
+
+    if (used + 1 < bytes)
+        snprintf(text + used, bytes - used, "%s%s", text[0] == '\0' ? "" : ",", word);
+}
+
+static void describe_features(const struct vulkan_physical *physical, char *text, size_t bytes)
+{
+    const struct vulkan_features *features = &physical->features;
+
+    text[0] = '\0';
+    if (features->f16)
+        add_word(text, bytes, "f16");
+    if (features->int8)
+        add_word(text, bytes, "int8");
+    if (features->int16)
+        add_word(text, bytes, "int16");
+    if (features->storage8)
+        add_word(text, bytes, "storage8");
+    if (features->storage16)
+        add_word(text, bytes, "storage16");
+    if (features->int_dot)
+        add_word(text, bytes, features->int_dot_fast ? "int-dot" : "int-dot-emulated");
+    if (features->subgroup_arithmetic)
+        add_word(text, bytes, "subgroup");
+    if (features->cooperative_matrix)
+        add_word(text, bytes, "cooperative-matrix");
+    if (text[0] == '\0')
+        snprintf(text, bytes, "none");
+}
+
+/* Names of drivers have spaces, values of `detail` have none. */
+static void join_words(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == ' ' || *text == '=' || *text == '"')
+            *text = '_';
+}
+
+static void describe(const struct vulkan_physical *physical, char *text, size_t bytes)
+{
+    const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
+    uint32_t version = physical->properties.apiVersion;
+    char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
+    char features[96];
+
+    snprintf(driver, sizeof driver, "%s%s%s", physical->driver.driverName,
+             physical->driver.driverInfo[0] != '\0' ? "-" : "", physical->driver.driverInfo);
+    join_words(driver);
+    describe_features(physical, features, sizeof features);
+    snprintf(text, bytes,
+             "api=%u.%u.%u driver=%.100s version=0x%x features=%s subgroup=%u workgroup=%u shared=%u range=%u",
+             VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version),
+             driver[0] != '\0' ? driver : "unknown", physical->properties.driverVersion, features,
+             physical->subgroup.subgroupSize, limits->maxComputeWorkGroupInvocations,
+             limits->maxComputeSharedMemorySize, limits->maxStorageBufferRange);
+}
+
+uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local)
+{
+    uint64_t best = 0;
+
+    for (uint32_t i = 0; i < physical->memory.memoryHeapCount; i++) {
+        const VkMemoryHeap *heap = &physical->memory.memoryHeaps[i];
+
+        if (((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) == local && heap->size > best)
+            best = heap->size;
+    }
+    return best;
+}
+
+static uint32_t features_of(const struct vulkan_physical *physical)
+{
+    const struct vulkan_features *features = &physical->features;
+    bool subgroup = features->subgroup_arithmetic && features->subgroup_ballot;
+
+    return (features->f16 ? GPU_FEATURE_F16 : 0u) | (features->storage16 ? GPU_FEATURE_STORAGE16 : 0u) |
+           (features->storage8 ? GPU_FEATURE_STORAGE8 : 0u) | (features->int8 ? GPU_FEATURE_INT8 : 0u) |
+           (features->int16 ? GPU_FEATURE_INT16 : 0u) | (features->int_dot ? GPU_FEATURE_DOT8 : 0u) |
+           (features->int_dot && features->int_dot_fast ? GPU_FEATURE_DOT8_FAST : 0u) |
+           (subgroup ? GPU_FEATURE_SUBGROUP : 0u) |
+           (subgroup && features->subgroup_shuffle ? GPU_FEATURE_SHUFFLE : 0u) |
+           (vulkan_is_software(physical) ? GPU_FEATURE_SOFTWARE : 0u);
+}
+
+static uint32_t lower_of(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *out_limits)
+{
+    const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
+    uint64_t heap = vulkan_heap_bytes(physical, true);
+    uint32_t alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
+
+    *out_limits = (struct gpu_limits){
+        .binding_bytes = limits->maxStorageBufferRange,
+        .memory_bytes = physical->largest_buffer < heap ? physical->largest_buffer : heap,
+        .local_bytes = limits->maxComputeSharedMemorySize,
+        .alignment = alignment > 4 ? alignment : 4,
+        .group_items = lower_of(limits->maxComputeWorkGroupInvocations, limits->maxComputeWorkGroupSize[0]),
+        .groups = {limits->maxComputeWorkGroupCount[0], limits->maxComputeWorkGroupCount[1],
+                   limits->maxComputeWorkGroupCount[2]},
+        .subgroup = physical->subgroup.subgroupSize,
+        .features = features_of(physical),
+        .vendor = physical->properties.vendorID <= 0xffffu ? physical->properties.vendorID : 0,
+        .in_flight = VULKAN_IN_FLIGHT,
+    };
+}
+
+static int32_t report(const struct vulkan_physical *physical, int32_t hardware, const struct accel_device_sink *sink,
+                      struct accel_error *error)
+{
+    bool unified = vulkan_is_unified(physical);
+    uint32_t flags =
+        (vulkan_is_software(physical) ? ACCEL_DEVICE_SOFTWARE : 0u) | (unified ? ACCEL_DEVICE_UNIFIED : 0u);
+    struct gpu_limits limits;
+    struct accel_limits most;
+    struct accel_heap heap = {
+        .bytes = vulkan_heap_bytes(physical, true),
+        .flags = ACCEL_HEAP_DEVICE | (unified ? ACCEL_HEAP_HOST : 0u),
+        .name = unified ? "DRAM" : "VRAM",
+    };
+    char detail[384];
+    struct accel_facts facts = {
+        .size = sizeof facts,
+        .kind =
+            physical->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_OTHER ? ACCEL_DEVICE_OTHER : ACCEL_DEVICE_GPU,
+        .flags = flags,
+        .hardware = hardware,
+        .id = physical->id,
+        .name = physical->properties.deviceName,
+        .detail = detail,
+        .heap_count = 1,
+        .heaps = &heap,
+        .limits = &most,
+    };
+
+    facts.types = gpu_facts_types(&facts.type_count);
+    vulkan_limits(physical, &limits);
+    gpu_facts_limits(&limits, &most);
+    heap.alignment = limits.alignment;
+    describe(physical, detail, sizeof detail);
+    memcpy(facts.uuid, physical->identity.deviceUUID, sizeof facts.uuid);
+    return sink->device(sink, &facts, error);
+}
+
+int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
+                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
+{
+    struct vulkan_physical *devices = calloc(VULKAN_MOST_DEVICES, sizeof *devices);
+    uint32_t count = 0;
+    int32_t code;
+
+    if (devices == NULL)
+        return sdk_error(error, ACCEL_E_MEMORY, "no memory for a list of %u devices", VULKAN_MOST_DEVICES);
+    code = vulkan_physical_list(runtime, devices, &count, error);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        int32_t piece = find_hardware(&devices[i], hardware, hardware_count);
+        char text[512];
+
+        if (devices[i].refusal[0] == '\0') {
+            code = report(&devices[i], piece, sink, error);
+            continue;
+        }
+        snprintf(text, sizeof text, "%s: %s", devices[i].properties.deviceName, devices[i].refusal);
+        code = sink->verdict(sink, piece, ACCEL_E_UNSUPPORTED, text,
+                             devices[i].remedy[0] != '\0' ? devices[i].remedy : NULL, error);
+    }
+    free(devices);
+    return code;
+}

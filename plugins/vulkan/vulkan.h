@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The face of the Vulkan driver's inside: the library that is opened at run time, physical devices, the logical device
+ * and what is made from it. Nothing is linked: every function of Vulkan is looked up and lies in one of two tables.
+ *
+ * Ownership: a struct gpu_runtime belongs to the driver's instance, a struct gpu_device to an open device; what
+ * is made from a device is freed before it is closed. Errors carry the VkResult in `native`.
+ */
+#ifndef ACCEL_PLUGINS_VULKAN_H
+#define ACCEL_PLUGINS_VULKAN_H
+
+#define VK_NO_PROTOTYPES
+#include <accel/driver/sdk.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <vulkan/vulkan.h>
+
+#include "sdk/gpu/api.h"
+
+#define VULKAN_DRIVER_VERSION "0.1.0"
+/** What every buffer may be used for. */
+#define VULKAN_BUFFER_USAGE                                                                                            \
+    (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+
+/* ---- functions ---- */
+
+/** Functions of an instance; the second list may be missing. */
+#define VULKAN_INSTANCE_FUNCTIONS(X)                                                                                   \
+    X(DestroyInstance)                                                                                                 \
+    X(EnumeratePhysicalDevices)                                                                                        \
+    X(GetPhysicalDeviceProperties)                                                                                     \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                          \
+    X(GetPhysicalDeviceMemoryProperties)                                                                               \
+    X(EnumerateDeviceExtensionProperties)                                                                              \
+    X(CreateDevice)                                                                                                    \
+    X(GetDeviceProcAddr)
+#define VULKAN_INSTANCE_OPTIONAL(X)                                                                                    \
+    X(GetPhysicalDeviceProperties2)                                                                                    \
+    X(GetPhysicalDeviceFeatures2)                                                                                      \
+    X(GetPhysicalDeviceMemoryProperties2)                                                                              \
+    X(CreateDebugUtilsMessengerEXT)                                                                                    \
+    X(DestroyDebugUtilsMessengerEXT)
+
+/** Functions of a device. */
+#define VULKAN_DEVICE_FUNCTIONS(X)                                                                                     \
+    X(DestroyDevice)                                                                                                   \
+    X(DeviceWaitIdle)                                                                                                  \
+    X(GetDeviceQueue)                                                                                                  \
+    X(QueueSubmit)                                                                                                     \
+    X(CreateBuffer)                                                                                                    \
+    X(DestroyBuffer)                                                                                                   \
+    X(GetBufferMemoryRequirements)                                                                                     \
+    X(AllocateMemory)                                                                                                  \
+    X(FreeMemory)                                                                                                      \
+    X(BindBufferMemory)                                                                                                \
+    X(MapMemory)                                                                                                       \
+    X(CreateShaderModule)                                                                                              \
+    X(DestroyShaderModule)                                                                                             \
+    X(CreateDescriptorSetLayout)                                                                                       \
+    X(DestroyDescriptorSetLayout)                                                                                      \
+    X(CreateDescriptorPool)                                                                                            \
+    X(DestroyDescriptorPool)                                                                                           \
+    X(AllocateDescriptorSets)                                                                                          \
+    X(UpdateDescriptorSets)                                                                                            \
+    X(CreatePipelineLayout)                                                                                            \
+    X(DestroyPipelineLayout)                                                                                           \
+    X(CreatePipelineCache)                                                                                             \
+    X(DestroyPipelineCache)                                                                                            \
+    X(GetPipelineCacheData)                                                                                            \
+    X(MergePipelineCaches)                                                                                             \
+    X(CreateComputePipelines)                                                                                          \
+    X(DestroyPipeline)                                                                                                 \
+    X(CreateCommandPool)                                                                                               \
+    X(DestroyCommandPool)                                                                                              \
+    X(ResetCommandPool)                                                                                                \
+    X(AllocateCommandBuffers)                                                                                          \
+    X(BeginCommandBuffer)                                                                                              \
+    X(EndCommandBuffer)                                                                                                \
+    X(CmdBindPipeline)                                                                                                 \
+    X(CmdBindDescriptorSets)                                                                                           \
+    X(CmdPushConstants)                                                                                                \
+    X(CmdDispatch)                                                                                                     \
+    X(CmdPipelineBarrier)                                                                                              \
+    X(CmdCopyBuffer)                                                                                                   \
+    X(CmdFillBuffer)                                                                                                   \
+    X(CreateSemaphore)                                                                                                 \
+    X(DestroySemaphore)
+
+#define VULKAN_SLOT(name) PFN_vk##name name;
+
+struct vulkan_instance_functions {
+    VULKAN_INSTANCE_FUNCTIONS(VULKAN_SLOT)
+    VULKAN_INSTANCE_OPTIONAL(VULKAN_SLOT)
+};
+
+struct vulkan_device_functions {
+    VULKAN_DEVICE_FUNCTIONS(VULKAN_SLOT)
+    PFN_vkWaitSemaphores WaitSemaphores;                     /**< of the core of 1.2, or of the extension */
+    PFN_vkGetSemaphoreCounterValue GetSemaphoreCounterValue; /**< the same */
+};
+
+/* ---- the library ---- */
+
+/** What a validation layer has said. Written by whatever thread calls Vulkan. */
+struct vulkan_findings {
+    const struct accel_host *host;
+    atomic_uint errors;
+    atomic_flag writing;
+    char first[384]; /**< text of the first error; complete once `errors` is above 0 */
+};
+
+/** libvulkan and one VkInstance of it. Immutable after it was made, but for the findings. */
+struct gpu_runtime {
+    const struct accel_host *host;
+    void *library;
+    PFN_vkGetInstanceProcAddr lookup;
+    VkInstance instance;
+    uint32_t version; /**< of the loader */
+    uint32_t zero;
+    VkDebugUtilsMessengerEXT messenger; /**< of an instance with validation, else VK_NULL_HANDLE */
+    struct vulkan_instance_functions call;
+    struct vulkan_findings findings;
+};
+
+/** Opens libvulkan and makes an instance; `validate` loads the validation layer with its synchronization checks.
+ *  ACCEL_E_NOT_FOUND with a remedy where library, drivers or the layer are not installed. */
+int32_t vulkan_runtime_open(const struct accel_host *host, bool validate, struct gpu_runtime *runtime,
+                            struct accel_error *error);
+/** Closes what was opened; a zeroed runtime is fine. */
+void vulkan_runtime_close(struct gpu_runtime *runtime);
+
+/** Sets an error whose `native` is the VkResult: "what: VK_ERROR_... (-4)". Answers the code that fits the result. */
+int32_t vulkan_error(struct accel_error *error, VkResult result, const char *what);
+
+/* ---- physical devices ---- */
+
+#define VULKAN_MOST_DEVICES 16u
+#define VULKAN_IN_FLIGHT 16u /**< submits of one queue */
+
+/** What a device offers; each is true only where it can be enabled. */
+struct vulkan_features {
+    bool timeline_core; /**< timeline semaphores of 1.2, else of the extension */
+    bool timeline;
+    bool f16;
+    bool int8;
+    bool int16;
+    bool storage8;
+    bool storage16;
+    bool int_dot;
+    bool int_dot_fast; /**< signed 4 x 8 packed is accelerated */
+    bool subgroup_arithmetic;
+    bool subgroup_ballot;
+    bool subgroup_shuffle;
+    bool subgroup_control; /**< a pipeline may choose its subgroup size */
+    bool full_subgroups;
+    bool cooperative_matrix;
+    bool memory_budget;
+    bool pci_bus;
+    bool driver_properties;
+};
+
+/** One physical device, everything asked once. */
+struct vulkan_physical {
+    VkPhysicalDevice handle;
+    struct vulkan_features features;
+    VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceMemoryProperties memory;
+    VkPhysicalDeviceIDProperties identity;
+    VkPhysicalDeviceSubgroupProperties subgroup;
+    VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes;
+    VkPhysicalDeviceMaintenance3Properties maintenance;
+    VkPhysicalDeviceDriverProperties driver;
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci;
+    uint64_t largest_buffer;
+    uint32_t family; /**< queue family for compute; UINT32_MAX: there is none */
+    char id[40];
+    char refusal[160]; /**< why it is not used, or empty */
+    char remedy[160];
+};
+
+/** Asks for all physical devices; more than VULKAN_MOST_DEVICES are left out. */
+int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_physical *devices, uint32_t *out_count,
+                             struct accel_error *error);
+/** Names the devices and the refusals to a sink. */
+int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
+                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
+/** Bytes of the largest heap that is local to the device, or of the largest that is not. */
+uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local);
+/** True when the device is emulated by the processors. */
+bool vulkan_is_software(const struct vulkan_physical *physical);
+/** True when all memory of the device is the host's and can be mapped. */
+bool vulkan_is_unified(const struct vulkan_physical *physical);
+
+/* ---- device ---- */
+
+struct vulkan_block;
+
+/** The layouts of a pipeline with some number of storage buffers and a whole block of words. */
+struct vulkan_layout {
+    VkDescriptorSetLayout bindings;
+    VkPipelineLayout pipeline;
+};
+
+/** A logical device. Slots of different threads: memory and submits are locked, the rest is constant while it is open.
+ */
+struct gpu_device {
+    const struct accel_host *host;
+    struct gpu_runtime *runtime; /**< the driver's, or `own` */
+    struct gpu_runtime own;      /**< an instance with validation, where that was asked for */
+    struct vulkan_physical physical;
+    struct gpu_limits limits;
+    VkDevice handle;
+    VkQueue queue;
+    struct vulkan_device_functions call;
+    pthread_mutex_t submit_lock; /**< of the queue of Vulkan */
+    pthread_mutex_t memory_lock; /**< of the blocks */
+    struct vulkan_block *blocks;
+    _Atomic uint64_t used; /**< bytes of device memory taken */
+    struct vulkan_layout layouts[GPU_BINDINGS + 1];
+    uint32_t memory_type[GPU_MEMORY_DOWNLOAD + 1]; /**< by kind: index of Vulkan */
+    bool locks;                                    /**< the three locks were made */
+    bool validate;
+    atomic_bool lost;
+    pthread_rwlock_t cache_lock; /**< written while bytes are merged into the cache */
+    VkPipelineCache cache;
+};
+
+/** What a physical device can do, as the room sees it. */
+void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *out_limits);
+
+/** As vulkan_error; a device that is lost stays so. */
+int32_t vulkan_failed(struct gpu_device *device, VkResult result, const char *what, struct accel_error *error);
+/** ACCEL_OK, or ACCEL_E_INTERNAL with the layer's words where validation has found an error. */
+int32_t vulkan_validated(struct gpu_device *device, struct accel_error *error);
+
+/** Whatever was written becomes visible to whatever comes next on the queue, and to the host once a submit is done. */
+void vulkan_barrier_all(const struct gpu_device *device, VkCommandBuffer buffer);
+
+/** Host memory of a handle, zeroed and counted under `memory_class`. */
+int32_t vulkan_take(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                    struct accel_error *error);
+
+/* ---- slots of struct gpu_api, by file ---- */
+
+int32_t vulkan_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
+                    uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
+                    struct accel_error *error);
+void vulkan_close(struct gpu_device *device);
+void vulkan_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16]);
+
+int32_t vulkan_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
+                             struct accel_error *error);
+void vulkan_memory_free(struct gpu_device *device, struct gpu_memory *memory);
+void *vulkan_memory_address(struct gpu_memory *memory);
+int32_t vulkan_memory_now(struct gpu_device *device, struct accel_memory_now *out_memory, struct accel_error *error);
+
+int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+                               struct accel_error *error);
+void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
+int32_t vulkan_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer,
+                           struct accel_error *error);
+int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
+
+int32_t vulkan_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
+                           struct gpu_list **out_list, struct accel_error *error);
+int32_t vulkan_list_record(struct gpu_list *list, struct accel_error *error);
+void vulkan_list_free(struct gpu_list *list);
+
+int32_t vulkan_queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
+void vulkan_queue_free(struct gpu_queue *queue);
+int32_t vulkan_submit(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
+                      const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
+int32_t vulkan_completed(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error);
+int32_t vulkan_wait(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
+int32_t vulkan_reset(struct gpu_queue *queue, struct accel_error *error);
+
+/* ---- handles ---- */
+
+/** A buffer of Vulkan with its memory: a part of a block, or memory of its own where it is large. */
+struct gpu_memory {
+    VkBuffer buffer;
+    uint64_t bytes;
+    char *host; /**< where it is mapped, or NULL */
+    struct vulkan_block *block;
+    uint64_t place;          /**< in the block */
+    uint64_t room;           /**< bytes of the block that it takes */
+    struct gpu_memory *next; /**< of the block, by place */
+};
+
+struct gpu_pipeline {
+    VkPipeline handle;
+    const struct vulkan_layout *layout; /**< of the device */
+    uint32_t bindings;
+    uint32_t words;
+};
+
+struct gpu_list {
+    struct gpu_device *device;
+    const struct gpu_dispatch *dispatches; /**< the room's */
+    uint32_t count;
+    uint32_t zero;
+    VkDescriptorPool descriptors;
+    VkDescriptorSet *sets; /**< [count] */
+    VkCommandPool commands;
+    VkCommandBuffer buffer;
+};
+
+#endif
