@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled kernels on disk: what is kept comes back, and what is damaged, foreign or writable by others does not. */
+#include "sdk/gpu/cache.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/drivers/stub.h"
+
+/* The device: what it would write, and what it was given. */
+struct gpu_device {
+    const char *compiled;
+    char given[64];
+    uint8_t kind;
+};
+
+static void fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16])
+{
+    memset(out_fingerprint, device->kind, 16);
+}
+
+static int32_t cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    size_t half = strlen(device->compiled) / 2;
+
+    if (writer->write(writer, device->compiled, half, error) != ACCEL_OK)
+        return ACCEL_E_IO;
+    return writer->write(writer, device->compiled + half, strlen(device->compiled) - half, error);
+}
+
+static int32_t cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    (void)error;
+    assert_true(count < sizeof device->given);
+    memset(device->given, 0, sizeof device->given);
+    memcpy(device->given, bytes, count);
+    return ACCEL_OK;
+}
+
+static const struct gpu_api api = {
+    .name = "mock", .fingerprint = fingerprint, .cache_write = cache_write, .cache_read = cache_read};
+
+static char folder[] = "/tmp/accel-cache-XXXXXX";
+
+static void open_cache(struct gpu_cache *cache, struct stub *stub, struct gpu_device *device)
+{
+    char text[sizeof folder + 8];
+    struct accel_setting setting = {.name = "cache", .text = text};
+
+    snprintf(text, sizeof text, "%s/a/b", folder);
+    stub_init(stub);
+    gpu_cache_open(cache, &api, &stub->host, device, &setting);
+}
+
+static void keeps_what_was_compiled(void **state)
+{
+    struct gpu_device device = {.compiled = "first kernels", .kind = 1};
+    struct gpu_cache cache;
+    struct stub stub;
+    struct stat before, after;
+
+    (void)state;
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "");
+    gpu_cache_store(&cache);
+    assert_int_equal(stat(cache.file, &before), 0);
+    assert_int_equal(before.st_mode & 0777, 0600);
+    gpu_cache_store(&cache); /* nothing new: the file is not touched */
+    assert_int_equal(stat(cache.file, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    gpu_cache_close(&cache);
+
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "first kernels");
+    device.compiled = "first kernels and more";
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "first kernels and more");
+    assert_int_equal(stub.lines, 0);
+    gpu_cache_close(&cache);
+
+    device.kind = 2; /* another device has another file */
+    device.given[0] = '\0';
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "");
+    gpu_cache_close(&cache);
+}
+
+static void damage(const char *name, off_t at, int delta)
+{
+    int file = open(name, O_RDWR);
+    unsigned char byte;
+
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, at), 1);
+    byte = (unsigned char)(byte + delta);
+    assert_int_equal(pwrite(file, &byte, 1, at), 1);
+    close(file);
+}
+
+static void expect_refused(struct gpu_device *device)
+{
+    struct gpu_cache cache;
+    struct stub stub;
+
+    device->given[0] = '\0';
+    open_cache(&cache, &stub, device);
+    assert_string_equal(device->given, "");
+    assert_int_equal(stub.lines, 1); /* it is said */
+    gpu_cache_close(&cache);
+}
+
+static void refuses_what_is_not_right(void **state)
+{
+    struct gpu_device device = {.compiled = "some kernels", .kind = 3};
+    struct gpu_cache cache;
+    struct stub stub;
+    struct stat status;
+
+    (void)state;
+    open_cache(&cache, &stub, &device);
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+    assert_int_equal(stat(cache.file, &status), 0);
+    for (off_t at = 0; at < status.st_size; at++) { /* any byte of it */
+        damage(cache.file, at, 1);
+        expect_refused(&device);
+        damage(cache.file, at, -1);
+    }
+    assert_int_equal(chmod(cache.file, 0620), 0);
+    expect_refused(&device);
+    assert_int_equal(chmod(cache.file, 0600), 0);
+    assert_int_equal(truncate(cache.file, status.st_size - 1), 0);
+    expect_refused(&device);
+    assert_int_equal(truncate(cache.file, 3), 0);
+    expect_refused(&device);
+    open_cache(&cache, &stub, &device); /* and it is written anew */
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "some kernels");
+    gpu_cache_close(&cache);
+}
+
+static void can_be_switched_off(void **state)
+{
+    struct gpu_device device = {.compiled = "kernels", .kind = 4};
+    struct accel_setting setting = {.name = "cache", .text = "off"};
+    struct gpu_cache cache;
+    struct stub stub;
+
+    (void)state;
+    stub_init(&stub);
+    gpu_cache_open(&cache, &api, &stub.host, &device, &setting);
+    assert_string_equal(cache.folder, "");
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+    setting.text = "/proc/no/such"; /* where nothing can be made: said, and no reason to fail */
+    gpu_cache_open(&cache, &api, &stub.host, &device, &setting);
+    gpu_cache_store(&cache);
+    assert_int_equal(stub.lines, 1);
+    gpu_cache_close(&cache);
+}
+
+static int forget(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return nftw(folder, forget, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_what_was_compiled),
+        cmocka_unit_test(refuses_what_is_not_right),
+        cmocka_unit_test(can_be_switched_off),
+    };
+
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, end);
+}
