@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels on disk: see cache.h. The file is a struct header and the bytes of the API. */
+#include "config.h"
+
 #define XXH_INLINE_ALL
 #include "sdk/gpu/cache.h"
 

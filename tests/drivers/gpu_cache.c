@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels on disk: what is kept comes back, and what is damaged, foreign or writable by others does not. */
+#include "config.h"
+
 #include "sdk/gpu/cache.h"
 
 #include <fcntl.h>
