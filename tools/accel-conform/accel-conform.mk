@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The conformance kit: holds a driver file against the ABI and against a scalar reference.
+bin_PROGRAMS += accel-conform
+accel_conform_SOURCES = \
+	%D%/child.c \
+	%D%/conform.h \
+	%D%/info.c \
+	%D%/list.c \
+	%D%/main.c \
+	%D%/op_attention.c \
+	%D%/op_matmul.c \
+	%D%/op_places.c \
+	%D%/op_rows.c \
+	%D%/print.c \
+	%D%/print.h \
+	%D%/reference.c \
+	%D%/reference.h \
+	%D%/run.c \
+	%D%/run.h \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/tensor.c \
+	%D%/tensor.h \
+	%D%/trial.c \
+	%D%/trial.h
+accel_conform_LDADD = libaccel-core.la libaccel-quant.la -lm

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "tools/accel-conform/conform.h"
+
+void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
+                 void (*run)(struct conform *conform), const char *name, ...)
+{
+    struct conform_test *test = &list->tests[list->count];
+    va_list values;
+
+    if (list->count == CONFORM_TESTS)
+        return;
+    *test = (struct conform_test){.run = run, .parameter = parameter, .needs = needs};
+    va_start(values, name);
+    vsnprintf(test->name, sizeof(test->name), name, values);
+    va_end(values);
+    list->count++;
+}
+
+void conform_list_fill(struct conform_list *list)
+{
+    list->count = 0;
+    conform_add_info(list);
+    conform_add_rows(list);
+    conform_add_places(list);
+    conform_add_matmul(list);
+    conform_add_attention(list);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accel-conform: holds a driver file against the rules of accel/driver.h and against a scalar reference of every
+ * operator. Needs nothing but the file; see accel-conform(1).
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/accel-conform/print.h"
+
+#define ROUNDS 3u
+#define DEADLINE 120u
+
+static const char usage[] =
+    "usage: accel-conform DRIVER.so [options]\n"
+    "  --device ID         device of the driver; the first one without it\n"
+    "  --filter GLOB       tests whose name fits: 'matmul/*'\n"
+    "  --list              print the names of the tests and end\n"
+    "  --seed N            numbers of the random shapes and values; the clock's without it\n"
+    "  --rounds N          random cases of a test beside the fixed ones (3)\n"
+    "  --deadline SECONDS  of one test (120)\n"
+    "  --json              print JSON\n"
+    "  --certificate FILE  where to write the certificate; in the user's cache folder without it\n"
+    "  --known FILE        expected failures; conformance.yaml beside the driver without it\n"
+    "  --help, --version\n"
+    "exit status: 0 no failure, 1 failures, 2 it could not be run\n";
+
+/* ---- a test in this process ---- */
+
+static int run_child(const struct run_options *options)
+{
+    static struct conform_list list;
+    static struct conform conform;
+    struct rlimit none = {0, 0};
+
+    conform_list_fill(&list);
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    conform = (struct conform){.path = options->path,
+                               .id = options->device == NULL || options->device[0] == '\0' ? NULL : options->device,
+                               .rounds = options->rounds};
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (strcmp(list.tests[i].name, options->child) != 0)
+            continue;
+        conform_seed(&conform, options->seed, options->child);
+        conform.parameter = list.tests[i].parameter;
+        conform_begin(&conform, list.tests[i].needs);
+        list.tests[i].run(&conform);
+        conform_end(&conform);
+    }
+    return RUN_EXIT_USAGE;
+}
+
+/* ---- options ---- */
+
+static int complain(const char *text, const char *value)
+{
+    fprintf(stderr, "accel-conform: %s%s\n", text, value);
+    return RUN_EXIT_USAGE;
+}
+
+static bool read_number(const char *text, uint64_t most, uint64_t *out_number)
+{
+    char *end = NULL;
+
+    *out_number = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && *out_number <= most;
+}
+
+/* -1: go on; else the exit status. */
+static int read_option(struct run_options *options, int letter, const char *name, const char *value)
+{
+    uint64_t number = 0;
+
+    if (strchr("sRD", letter) != NULL && !read_number(value, letter == 's' ? UINT64_MAX : 1000000, &number))
+        return complain("no number: ", value);
+    switch (letter) {
+    case 'd':
+        options->device = value;
+        return -1;
+    case 'f':
+        options->filter = value;
+        return -1;
+    case 'l':
+        options->is_list = true;
+        return -1;
+    case 's':
+        options->seed = number;
+        return -1;
+    case 'R':
+        options->rounds = (uint32_t)number;
+        return -1;
+    case 'D':
+        options->deadline = (uint32_t)number;
+        return -1;
+    case 'j':
+        options->is_json = true;
+        return -1;
+    case 'c':
+        options->certificate = value;
+        return -1;
+    case 'k':
+        options->known = value;
+        return -1;
+    case 'C':
+        options->child = value;
+        return -1;
+    case 'h':
+        fputs(usage, stdout);
+        return 0;
+    case 'v':
+        printf("accel-conform %s\n", PACKAGE_VERSION);
+        return 0;
+    default:
+        (void)name;
+        fputs(usage, stderr);
+        return RUN_EXIT_USAGE;
+    }
+}
+
+static int read_options(struct run_options *options, int count, char **arguments)
+{
+    static const struct option rows[] = {{"device", required_argument, NULL, 'd'},
+                                         {"filter", required_argument, NULL, 'f'},
+                                         {"list", no_argument, NULL, 'l'},
+                                         {"seed", required_argument, NULL, 's'},
+                                         {"rounds", required_argument, NULL, 'R'},
+                                         {"deadline", required_argument, NULL, 'D'},
+                                         {"json", no_argument, NULL, 'j'},
+                                         {"certificate", required_argument, NULL, 'c'},
+                                         {"known", required_argument, NULL, 'k'},
+                                         {"child", required_argument, NULL, 'C'},
+                                         {"help", no_argument, NULL, 'h'},
+                                         {"version", no_argument, NULL, 'v'},
+                                         {NULL, 0, NULL, 0}};
+    int letter;
+
+    while ((letter = getopt_long(count, arguments, "h", rows, NULL)) != -1) {
+        int status = read_option(options, letter, NULL, optarg);
+
+        if (status >= 0)
+            return status;
+    }
+    if (options->is_list)
+        return -1;
+    if (optind + 1 != count)
+        return complain("one driver file is needed; ", "accel-conform --help");
+    options->driver = arguments[optind];
+    if (realpath(options->driver, options->path) == NULL)
+        return complain("no such file: ", options->driver);
+    return -1;
+}
+
+/* ---- the run ---- */
+
+static bool is_wanted(const struct run_options *options, const struct conform_test *test)
+{
+    return strcmp(test->name, "info") != 0 && (options->filter == NULL || fnmatch(options->filter, test->name, 0) == 0);
+}
+
+static int print_list(const struct run_options *options, const struct conform_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (is_wanted(options, &list->tests[i]))
+            printf("%s\n", list->tests[i].name);
+    return 0;
+}
+
+static int explain_info(const struct run_options *options, const struct run_result *result,
+                        const struct run_facts *facts)
+{
+    if (result->state == RUN_FAILED) {
+        fprintf(stderr, "accel-conform: %s: %s\n%s", options->driver, result->text, result->rest);
+        return RUN_EXIT_FAILED;
+    }
+    if (facts->found_count == 0)
+        fprintf(stderr, "accel-conform: driver %s has no device here%s%s\n", facts->driver,
+                facts->refused[0] == '\0' ? "" : ": ", facts->refused);
+    return facts->found_count == 0 ? RUN_EXIT_USAGE : -1;
+}
+
+static void add_up(struct run_report *report, const struct run_result *result)
+{
+    report->passed += result->state == RUN_PASSED;
+    report->failed += result->state == RUN_FAILED && !result->is_expected;
+    report->expected += result->state == RUN_FAILED && result->is_expected;
+    report->skipped += result->state == RUN_SKIPPED;
+    report->unclaimed += result->state == RUN_UNCLAIMED;
+    report->cases += result->cases - result->unclaimed;
+    report->count++;
+}
+
+static int run_all(struct run_options *options, const struct conform_list *list, struct run_result *results)
+{
+    struct run_report report = {.options = options, .results = results};
+    struct accel_error error = {0};
+    static struct run_facts facts;
+    int status;
+
+    report.facts = &facts;
+    if (!run_test(options, &list->tests[0], &facts, &results[0], &error))
+        return complain(error.text, "");
+    status = explain_info(options, &results[0], &facts);
+    if (status >= 0)
+        return status;
+    if (options->device == NULL)
+        options->device = facts.device;
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct run_result *result = &results[report.count];
+
+        if (!is_wanted(options, &list->tests[i]))
+            continue;
+        if (!run_test(options, &list->tests[i], NULL, result, &error))
+            return complain(error.text, "");
+        print_result(options, result);
+        add_up(&report, result);
+    }
+    if (report.count == 0)
+        return complain("no test is called ", options->filter);
+    if (options->is_json)
+        print_json(&report);
+    else
+        print_report(&report);
+    return report.failed == 0 ? 0 : RUN_EXIT_FAILED;
+}
+
+int main(int count, char **arguments)
+{
+    struct run_options options = {.rounds = ROUNDS, .deadline = DEADLINE, .seed = (uint64_t)time(NULL)};
+    struct conform_list *list = calloc(1, sizeof(*list));
+    struct run_result *results = calloc(CONFORM_TESTS + 1, sizeof(*results));
+    int status = read_options(&options, count, arguments);
+
+    if (status < 0 && options.child != NULL)
+        return run_child(&options);
+    if (list == NULL || results == NULL)
+        return complain("no memory", "");
+    if (status < 0) {
+        conform_list_fill(list);
+        status = options.is_list ? print_list(&options, list) : run_all(&options, list, results);
+    }
+    free(list);
+    free(results);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accel-conform/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/object.h"
+
+#define BORDER 64u /* bytes on both sides of a value */
+#define MARK 0x5au /* what they hold */
+#define DEADLINE 60000000000u
+
+int32_t step_claim(struct accel_device *device, const struct accel_graph *const *graphs, uint32_t count,
+                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                   struct accel_error *error)
+{
+    return device->handle->table->claim(device->handle, graphs, count, options, sink, error);
+}
+
+/* ---- weights ---- */
+
+static const struct conform_tensor *find(const struct accel_source *source, const char *key, uint32_t plane)
+{
+    const struct trial *trial = ((const struct step *)source)->trial;
+    uint32_t value = accel_graph_find(trial->graph, key);
+    const struct conform_tensor *tensor = value == ACCEL_NO_VALUE ? NULL : trial->values[value].weight;
+
+    return tensor != NULL && plane < tensor->format.planes ? tensor : NULL;
+}
+
+static int32_t source_map(const struct accel_source *source, const char *key, uint32_t plane, const void **out_address,
+                          uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct conform_tensor *tensor = find(source, key, plane);
+
+    if (tensor == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the source has no plane %u of %s", plane, key);
+    *out_address = tensor->planes[plane];
+    *out_bytes = tensor->bytes[plane];
+    return ACCEL_OK;
+}
+
+static int32_t source_read(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                           void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct conform_tensor *tensor = find(source, key, plane);
+
+    if (tensor == NULL || offset > tensor->bytes[plane] || bytes > tensor->bytes[plane] - offset)
+        return accel_error_set(error, ACCEL_E_INVALID, "the source was asked for %llu bytes at %llu of plane %u of %s",
+                               (unsigned long long)bytes, (unsigned long long)offset, plane, key);
+    memcpy(memory, (const char *)tensor->planes[plane] + offset, bytes);
+    return ACCEL_OK;
+}
+
+/* ---- bytes ---- */
+
+static int32_t submit_one(struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
+{
+    uint64_t value = 0;
+    int32_t code = accel_queue_submit(queue, &work, 1, NULL, 0, &value, error);
+
+    return code == ACCEL_OK ? accel_queue_wait(queue, value, DEADLINE, error) : code;
+}
+
+int32_t step_put(struct step *step, struct accel_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes,
+                 struct accel_error *error)
+{
+    const uint64_t most = buffer->device->listed->info.facts->limits->inline_bytes;
+    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_UPDATE, .target = buffer};
+    char *address = step->uses_steps ? NULL : accel_buffer_address(buffer);
+    int32_t code = ACCEL_OK;
+
+    if (address != NULL) {
+        memcpy(address + offset, data, bytes);
+        return ACCEL_OK;
+    }
+    if (most == 0)
+        return accel_error_set(error, ACCEL_E_LIMIT,
+                               "the host does not see its buffers, and inline_bytes of its limits is 0");
+    for (uint64_t done = 0; done < bytes && code == ACCEL_OK; done += work.bytes) {
+        work.bytes = bytes - done < most ? bytes - done : most;
+        work.target_offset = offset + done;
+        work.data = (const char *)data + done;
+        code = submit_one(step->queue, &work, error);
+    }
+    return code;
+}
+
+int32_t step_get(struct step *step, struct accel_buffer *buffer, uint64_t offset, void *data, uint64_t bytes,
+                 struct accel_error *error)
+{
+    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_READ, .source = buffer};
+    const char *address = step->uses_steps ? NULL : accel_buffer_address(buffer);
+
+    if (address != NULL) {
+        memcpy(data, address + offset, bytes);
+        return ACCEL_OK;
+    }
+    work.source_offset = offset;
+    work.memory = data;
+    work.bytes = bytes;
+    return submit_one(step->queue, &work, error);
+}
+
+/* ---- making ---- */
+
+static bool make_buffer(struct step *step, uint32_t value)
+{
+    struct conform *conform = step->trial->conform;
+    uint64_t bytes = 0;
+    char *marks;
+    bool is_good;
+    int32_t code = accel_value_bytes(step->trial->graph, value, &step->trial->highest, &bytes, &conform->error);
+
+    step->bytes[value] = bytes;
+    if (code == ACCEL_OK)
+        code = accel_buffer_create(conform->device, bytes + 2 * BORDER, 0, &step->buffers[value], &conform->error);
+    if (!conform_ok(conform, code, "make a buffer"))
+        return false;
+    marks = conform_memory(conform, bytes + 2 * BORDER, 1);
+    memset(marks, MARK, bytes + 2 * BORDER);
+    code = step_put(step, step->buffers[value], 0, marks, bytes + 2 * BORDER, &conform->error);
+    is_good = conform_ok(conform, code, "write a buffer");
+    free(marks);
+    return is_good;
+}
+
+static bool make_state(struct step *step, uint32_t value)
+{
+    struct conform *conform = step->trial->conform;
+    const struct accel_value *made = step->trial->graph->values[value];
+    struct accel_state_part part = {.type = made->type, .row = made->dims[1].add};
+    int32_t code = accel_state_create(conform->device, &part, 1, step->trial->values[value].slots, &step->states[value],
+                                      &conform->error);
+
+    return conform_ok(conform, code, "make a state");
+}
+
+static bool bind(struct step *step)
+{
+    struct conform *conform = step->trial->conform;
+    const struct accel_graph *graph = step->trial->graph;
+    struct accel_bind binds[TRIAL_VALUES];
+    uint32_t count = 0;
+
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        uint32_t role = graph->values[v]->role;
+
+        if (role == ACCEL_ROLE_STATE) {
+            if (!make_state(step, v))
+                return false;
+            binds[count++] = (struct accel_bind){.value = v, .state = step->states[v]};
+        } else if (role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT) {
+            if (!make_buffer(step, v))
+                return false;
+            binds[count++] = (struct accel_bind){.value = v, .buffer = step->buffers[v], .offset = BORDER};
+        }
+    }
+    return conform_ok(conform,
+                      accel_set_create(step->module, 0, step->queue, &step->trial->highest, binds, count, step->weights,
+                                       &step->set, &conform->error),
+                      "bind a set");
+}
+
+bool step_make(struct step *step, const struct trial *trial)
+{
+    struct conform *conform = trial->conform;
+    struct accel_queue_options options = {.size = sizeof(options), .threads = 1 + conform_below(conform, 2)};
+
+    memset(step, 0, sizeof(*step));
+    step->source = (struct accel_source){.size = sizeof(step->source), .map = source_map, .read = source_read};
+    step->trial = trial;
+    step->uses_steps = conform_below(conform, 2) == 0;
+    return conform_ok(conform,
+                      accel_module_create(conform->device, &trial->graph, 1, NULL, &step->source, NULL, &step->module,
+                                          &conform->error),
+                      "compile") &&
+           conform_ok(conform, accel_weights_create(step->module, &step->source, NULL, &step->weights, &conform->error),
+                      "load weights") &&
+           conform_ok(conform, accel_queue_create(conform->device, &options, &step->queue, &conform->error),
+                      "make a queue") &&
+           bind(step);
+}
+
+void step_free(struct step *step)
+{
+    accel_set_free(step->set);
+    accel_queue_free(step->queue);
+    accel_weights_free(step->weights);
+    accel_module_free(step->module);
+    for (uint32_t v = 0; v < TRIAL_VALUES; v++) {
+        accel_buffer_free(step->buffers[v]);
+        accel_state_free(step->states[v]);
+    }
+}
+
+/* ---- running ---- */
+
+static bool put_inputs(struct step *step, const struct trial *trial, uint64_t rows)
+{
+    struct conform *conform = trial->conform;
+
+    for (uint32_t v = 0; v < trial->graph->value_count; v++) {
+        uint64_t bytes = 0;
+        void *nothing;
+        int32_t code;
+
+        if (step->buffers[v] == NULL)
+            continue;
+        accel_value_bytes(trial->graph, v, &rows, &bytes, NULL);
+        nothing = conform_memory(conform, bytes, 1);
+        memset(nothing, 0xff, bytes);
+        code = step_put(step, step->buffers[v], BORDER,
+                        trial->graph->values[v]->role == ACCEL_ROLE_INPUT ? trial->values[v].bytes : nothing, bytes,
+                        &conform->error);
+        free(nothing);
+        if (!conform_ok(conform, code, "write an input"))
+            return false;
+    }
+    return true;
+}
+
+static bool compare_f32(const struct trial *trial, uint32_t v, const float *got, uint64_t count, double tolerance)
+{
+    const double *want = trial->values[v].want;
+    double largest = trial->values[v].scale;
+
+    for (uint64_t i = 0; i < count; i++)
+        largest = fabs(want[i]) > largest ? fabs(want[i]) : largest;
+    for (uint64_t i = 0; i < count; i++) {
+        bool is_right = tolerance == 0 ? got[i] == (float)want[i] : fabs(got[i] - want[i]) <= tolerance * largest;
+
+        if (is_right)
+            continue;
+        conform_fail(trial->conform, "element %llu of %llu is %.9g, expected %.9g within %.3g of %.3g",
+                     (unsigned long long)i, (unsigned long long)count, (double)got[i], want[i], tolerance, largest);
+        return false;
+    }
+    return true;
+}
+
+static bool compare_i32(const struct trial *trial, uint32_t v, const int32_t *got, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (got[i] != (int32_t)trial->values[v].want[i]) {
+            conform_fail(trial->conform, "element %llu of %llu is %d, expected %d", (unsigned long long)i,
+                         (unsigned long long)count, got[i], (int32_t)trial->values[v].want[i]);
+            return false;
+        }
+    return true;
+}
+
+/* Bytes in front of the value, and behind what the step may write, have to be as they were. */
+static bool check_border(const struct trial *trial, uint32_t v, const uint8_t *whole, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < BORDER; i++)
+        if (whole[i] != MARK || whole[BORDER + bytes + i] != MARK) {
+            conform_fail(trial->conform, "%s: bytes outside of the value were changed", trial->graph->values[v]->name);
+            return false;
+        }
+    return true;
+}
+
+static bool check_value(struct step *step, const struct trial *trial, uint32_t v, uint64_t rows, double tolerance)
+{
+    const struct accel_value *value = trial->graph->values[v];
+    struct conform *conform = trial->conform;
+    uint64_t bytes = 0;
+    uint8_t *whole = conform_memory(conform, step->bytes[v] + 2 * BORDER, 1);
+    int32_t code = step_get(step, step->buffers[v], 0, whole, step->bytes[v] + 2 * BORDER, &conform->error);
+    bool is_right = conform_ok(conform, code, "read an output") && check_border(trial, v, whole, step->bytes[v]);
+
+    accel_value_bytes(trial->graph, v, &rows, &bytes, NULL);
+    if (is_right && value->role == ACCEL_ROLE_OUTPUT) {
+        void *got = conform_memory(conform, bytes, 1);
+
+        memcpy(got, whole + BORDER, bytes);
+        is_right = value->type == ACCEL_I32 ? compare_i32(trial, v, got, bytes / 4)
+                                            : compare_f32(trial, v, got, bytes / 4, tolerance);
+        free(got);
+    }
+    free(whole);
+    return is_right;
+}
+
+bool step_run(struct step *step, const struct trial *trial, uint64_t rows, double tolerance)
+{
+    struct conform *conform = trial->conform;
+
+    if (!put_inputs(step, trial, rows) || !conform_ok(conform, accel_set_run(step->set, &rows, &conform->error), "run"))
+        return false;
+    for (uint32_t v = 0; v < trial->graph->value_count; v++)
+        if (step->buffers[v] != NULL && !check_value(step, trial, v, rows, tolerance))
+            return false;
+    return true;
+}

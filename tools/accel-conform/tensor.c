@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accel-conform/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Distinct rows of one tensor: a prime, so that no tile or group of rows sees the same rows everywhere. */
+#define DISTINCT 61u
+
+#define GGML_TYPES 64u
+#define MOST_TYPES 256u
+
+static uint32_t add_type(uint32_t *types, uint32_t count, uint32_t type)
+{
+    struct accel_format format;
+
+    if (accel_format_describe(type, &format) == ACCEL_OK)
+        types[count++] = type;
+    return count;
+}
+
+uint32_t conform_type(uint32_t index)
+{
+    static const uint32_t bits[] = {8, 4, 3, 2};
+    uint32_t types[MOST_TYPES] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16};
+    uint32_t count = 3;
+
+    for (uint32_t number = 2; number < GGML_TYPES; number++)
+        count = add_type(types, count, ACCEL_GGML(number));
+    for (uint32_t b = 0; b < 4; b++)
+        for (uint32_t scheme = ACCEL_SCHEME_SYMMETRIC; scheme <= ACCEL_SCHEME_CODEBOOK; scheme++)
+            for (uint32_t group = 0; group < 10; group++)
+                count = add_type(types, count, ACCEL_PLANAR(bits[b], group, scheme));
+    return index < count ? types[index] : ACCEL_TYPE_NONE;
+}
+
+uint64_t conform_block(uint32_t type)
+{
+    struct accel_format format;
+
+    return accel_format_describe(type, &format) == ACCEL_OK ? format.block_values : 1;
+}
+
+/* Types without an encoder: random digits under scales near 1/64, which lie where the layout says. */
+static void random_block(struct conform *conform, uint32_t type, uint8_t *block, uint32_t bytes)
+{
+    uint16_t scale = (uint16_t)(0x2000u + conform_below(conform, 0x400u));
+
+    for (uint32_t i = 0; i < bytes; i++)
+        block[i] = (uint8_t)conform_below(conform, 256);
+    if (type == ACCEL_IQ1_M) {
+        /* The scale is spread over the upper halves of four bytes of scales, lowest digits first. */
+        for (uint32_t i = 0; i < 4; i++)
+            block[bytes - 8 + 2 * i + 1] =
+                (uint8_t)((block[bytes - 8 + 2 * i + 1] & 15u) | (scale >> (4 * i) & 15u) << 4);
+        return;
+    }
+    memcpy(type == ACCEL_TQ1_0 || type == ACCEL_TQ2_0 ? block + bytes - 2 : block, &scale, sizeof(scale));
+}
+
+static void make_row(struct conform *conform, const struct conform_tensor *tensor, void *const *planes)
+{
+    float *values = conform_floats(conform, tensor->width);
+    uint32_t bytes = tensor->format.plane_bytes[0];
+
+    if (accel_format_encode(tensor->format.type, values, tensor->width, planes) != ACCEL_OK)
+        for (uint64_t b = 0; b < tensor->width / tensor->format.block_values; b++)
+            random_block(conform, tensor->format.type, (uint8_t *)planes[0] + b * bytes, bytes);
+    free(values);
+}
+
+void conform_tensor_make(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
+                         struct conform_tensor *tensor)
+{
+    size_t stride[ACCEL_FORMAT_PLANES] = {0};
+
+    memset(tensor, 0, sizeof(*tensor));
+    tensor->rows = rows;
+    tensor->width = width;
+    accel_format_describe(type, &tensor->format);
+    for (uint32_t p = 0; p < tensor->format.planes; p++) {
+        accel_format_row_bytes(type, p, width, &stride[p]);
+        tensor->bytes[p] = rows * stride[p];
+        tensor->planes[p] = conform_memory(conform, tensor->bytes[p], 1);
+    }
+    tensor->exact = conform_memory(conform, rows * width, sizeof(float));
+    for (uint64_t r = 0; r < rows; r++) {
+        void *at[ACCEL_FORMAT_PLANES] = {NULL};
+
+        for (uint32_t p = 0; p < tensor->format.planes; p++) {
+            at[p] = (char *)tensor->planes[p] + r * stride[p];
+            if (r >= DISTINCT)
+                memcpy(at[p], (char *)tensor->planes[p] + r % DISTINCT * stride[p], stride[p]);
+        }
+        if (r < DISTINCT)
+            make_row(conform, tensor, at);
+        accel_format_decode(type, (const void *const *)at, width, tensor->exact + r * width);
+    }
+}
+
+void conform_tensor_free(struct conform_tensor *tensor)
+{
+    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
+        free(tensor->planes[p]);
+    free(tensor->exact);
+    memset(tensor, 0, sizeof(*tensor));
+}
