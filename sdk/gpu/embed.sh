@@ -7,10 +7,11 @@
 #   constants  names with commas between, GROUP first
 #   variants   for SPIR-V: sets of features with commas between, most wanted first; a set joins names with '+', '-' is
 #              the set of none. Each is compiled with -DHAS_NAME=1. OpenCL compiles the text on the device, where
-#              the macros say what the device has.
+#              the macros say what the device has. 'opencl': no SPIR-V is made of this source.
 #   defines    -DNAME=value with commas between, or '-'
 # Texts see ACCEL_OPENCL or ACCEL_GLSL. For GLSL constants are macros C_NAME with their ids. Lines that begin with '# '
-# are comments. Environment: GLSLC.
+# are comments. Environment: GLSLC. The optimizer is off: that of shaderc 2023.2 fails on constants of pipelines, and
+# drivers optimize anyway, when they know these.
 set -eu
 mode=$1 def=$2 out=$3
 folder=$(dirname "$def")
@@ -64,6 +65,7 @@ while read -r name file constants variants defines; do
       >>"$work/rows"
     continue
   fi
+  [ "$variants" != opencl ] || continue
   { echo '#version 450'; flatten "$file"; } >"$work/text.comp"
   ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
   for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do
@@ -71,7 +73,7 @@ while read -r name file constants variants defines; do
     [ "$variant" = - ] || has=$(echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/-DHAS_&=1/' | tr '\n' ' ')
     suffix=$(echo "$variant" | tr '+-' '__')
     # shellcheck disable=SC2086
-    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
+    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O0 -mfmt=num -DACCEL_GLSL=1 $ids $has \
       $(spaced "$defines") "$work/text.comp" -o "$work/words" ||
       { echo "embed.sh: $file for $name, variant $variant" >&2; exit 1; }
     { echo "static const uint32_t spirv_${name}_$suffix[] = {"; cat "$work/words"; echo '};'; } >>"$work/head"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dialect in which kernels are written once: it compiles as OpenCL C 1.2 and as GLSL for Vulkan. What one of the two
+ * files below defines the other defines too; a text uses nothing else outside of `#ifdef ACCEL_OPENCL`.
+ *
+ * A text has, in this order: constants (CONSTANT for those of the pipeline, CONST for what follows from them),
+ * parameters (PARAMETERS(buffers) ... END_PARAMETERS, read as p.name), buffers (BUFFER_IN, BUFFER_OUT, in the order of
+ * their bindings), helpers (FN), local arrays (SHARED), and the kernel: KERNEL IN(...) OUT(...) ENTRY { body }. The
+ * arguments say the buffers again, since OpenCL takes them as arguments and GLSL as globals; SHARED_HERE says the local
+ * arrays again as the first thing of the body, for the same reason. A helper that reads (or writes) a buffer takes (OUT)POINTER(type,
+ * name) first, and its caller gives PASS(name).
+ *
+ * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
+ *
+ * Vectors of rows: where VEC is 8 (OpenCL on CPUs) an item works on 8 rows of a tile of a matrix in vectors vuint and
+ * vfloat; else these are scalars and an item has one row.
+ */
+#include "dialect_glsl.h"
+#include "dialect_opencl.h"
+
+/* The same on both. */
+#define START(binding) p.start[binding]
+#define MOST_NEGATIVE (-3.402823466e38f)
+
+#define FN_NONE 0u
+#define FN_RELU 1u
+#define FN_GELU 2u
+#define FN_GELU_TANH 3u
+#define FN_GELU_QUICK 4u
+#define FN_SILU 5u
+#define FN_SIGMOID 6u
+#define FN_TANH 7u

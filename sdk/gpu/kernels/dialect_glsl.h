@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dialect as GLSL 4.50 for Vulkan 1.1; dialect.h says what it means. C_NAME is the id of constant NAME. */
+#ifdef ACCEL_GLSL
+#extension GL_EXT_control_flow_attributes : require
+#define CONSTANT(name) layout(constant_id = C_##name) const uint name = 1u;
+#define CONST(name, value) const uint name = value;
+#define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
+    const float name[16] = float[16](a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q);
+#define PARAMETERS(buffers) layout(push_constant) uniform parameters { uint start[buffers];
+#define END_PARAMETERS } p;
+#define BUFFER_IN(number, type, name)                                                                                  \
+    layout(std430, set = 0, binding = number) readonly buffer binding_##name { type name[]; };
+#define BUFFER_OUT(number, type, name)                                                                                 \
+    layout(std430, set = 0, binding = number) buffer binding_##name { type name[]; };
+#define IN(type, name)
+#define OUT(type, name)
+#define KERNEL layout(local_size_x_id = 0) in;
+#define ENTRY void main()
+#define FN
+#define POINTER(type, name)
+#define OUTPOINTER(type, name)
+#define PASS(name)
+#define SHARED(type, name, count) shared type name[count];
+#define SHARED_HERE(type, name, count)
+
+#define GROUP_X gl_WorkGroupID.x
+#define GROUP_Y gl_WorkGroupID.y
+#define GROUP_Z gl_WorkGroupID.z
+#define GROUPS_X gl_NumWorkGroups.x
+#define ITEM gl_LocalInvocationID.x
+#define BARRIER barrier()
+#define UNROLL [[unroll]]
+
+#define float2 vec2
+#define float4 vec4
+#define make4 vec4
+#define as_float uintBitsToFloat
+#define as_uint floatBitsToUint
+#define as_int int
+#define fmin min
+#define fmax max
+#define fabs abs
+#define rint roundEven
+#define native_exp exp
+#define is_nan(x) isnan(x)
+#define to_int(x) int(x)
+#define to_float(x) float(x)
+#define to_uint(x) uint(x)
+#define as_uint_of(x) uint(x)
+#define LOAD4(buffer, i) vec4(buffer[i], buffer[(i) + 1u], buffer[(i) + 2u], buffer[(i) + 3u])
+
+float half_low(uint word)
+{
+    return unpackHalf2x16(word).x;
+}
+
+float half_high(uint word)
+{
+    return unpackHalf2x16(word).y;
+}
+
+/* packHalf2x16 may round either way. */
+uint half_bits(float value)
+{
+    const uint bits = floatBitsToUint(value), sign = bits >> 16u & 0x8000u, magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return sign | 0x7e00u;
+    if (magnitude >= 0x477ff000u)
+        return sign | 0x7c00u;
+    if (magnitude < 0x38800000u)
+        return sign | uint(roundEven(abs(value) * 16777216.0));
+    return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13u & 1u)) >> 13u;
+}
+
+#define VEC 1u
+#define vuint uint
+#define vint int
+#define vfloat float
+#define VLOAD(buffer, i) buffer[i]
+#define VFLOAT(u) float(u)
+#define VINT(u) int(u)
+#define VBITS(u) uintBitsToFloat(u)
+#define VSPLIT(value, parts) parts[0] = value
+#define VSET(x) (x)
+#define VLOOKUP(table, q) table[q]
+#define VGATHER(buffer, at, q) half_low(buffer[(at) + ((q) >> 1) * 32u] >> (((q)&1u) * 16u))
+#define vhalf half_low
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dialect as OpenCL C 1.2; dialect.h says what it means. Constants are macros of the compiler's command line. */
+#ifdef ACCEL_OPENCL
+#pragma OPENCL FP_CONTRACT ON
+#define CONSTANT(name)
+#define CONST(name, value) enum { name = value };
+#define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
+    constant float name[16] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q};
+#define PARAMETERS(buffers) struct parameters { uint start[buffers];
+#define END_PARAMETERS };
+#define BUFFER_IN(binding, type, name)
+#define BUFFER_OUT(binding, type, name)
+#define IN(type, name) global const type *restrict name,
+#define OUT(type, name) global type *name,
+#define KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gpu_main(
+#define ENTRY const struct parameters p)
+#define FN static inline
+#define POINTER(type, name) global const type *name,
+#define OUTPOINTER(type, name) global type *name,
+#define PASS(name) name,
+#define SHARED(type, name, count)
+#define SHARED_HERE(type, name, count) local type name[count];
+
+#define GROUP_X ((uint)get_group_id(0))
+#define GROUP_Y ((uint)get_group_id(1))
+#define GROUP_Z ((uint)get_group_id(2))
+#define GROUPS_X ((uint)get_num_groups(0))
+#define ITEM ((uint)get_local_id(0))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define UNROLL _Pragma("unroll")
+
+#define make4 (float4)
+#define LOAD4(buffer, i) vload4(0, (buffer) + (i))
+#define is_nan(x) isnan(x)
+#define to_int(x) convert_int(x)
+#define to_float(x) convert_float(x)
+#define to_uint(x) convert_uint(x)
+#define as_uint_of(x) as_uint(x)
+
+FN float half_low(uint word)
+{
+    return vload_half(0, (const half *)&word);
+}
+
+FN float half_high(uint word)
+{
+    return vload_half(1, (const half *)&word);
+}
+
+/* The bits of a float as half, rounded to nearest. */
+FN uint half_bits(float value)
+{
+    ushort bits;
+    vstore_half_rte(value, 0, (half *)&bits);
+    return bits;
+}
+
+#ifndef VEC_ROWS
+#define VEC 1u
+typedef uint vuint;
+typedef int vint;
+typedef float vfloat;
+#define VLOAD(buffer, i) (buffer)[i]
+#define VFLOAT(u) convert_float(as_int(u))
+#define VINT(u) as_int(u)
+#define VBITS(u) as_float(u)
+#define VSPLIT(value, parts) (parts)[0] = value
+#define VSET(x) (x)
+#define VLOOKUP(table, q) table[q]
+#define VGATHER(buffer, at, q) half_low((buffer)[(at) + ((q) >> 1) * 32u] >> (((q)&1u) * 16u))
+FN vfloat vhalf(vuint w)
+{
+    return half_low(w);
+}
+#else
+#define VEC 8u
+typedef uint8 vuint;
+typedef int8 vint;
+typedef float8 vfloat;
+#define VLOAD(buffer, i) vload8(0, (buffer) + (i))
+#define VFLOAT(u) convert_float8(as_int8(u))
+#define VINT(u) as_int8(u)
+#define VBITS(u) as_float8(u)
+#define VSPLIT(value, parts) vstore8(value, 0, parts)
+#define VSET(x) ((float8)(x))
+#define VLOOKUP(table, q)                                                                                              \
+    (float8)(table[q.s0], table[q.s1], table[q.s2], table[q.s3], table[q.s4], table[q.s5], table[q.s6], table[q.s7])
+#define GATHER1(buffer, at, q, lane) half_low((buffer)[(at) + lane + (q >> 1) * 32u] >> ((q & 1u) * 16u))
+#define VGATHER(buffer, at, q)                                                                                         \
+    (float8)(GATHER1(buffer, at, q.s0, 0u), GATHER1(buffer, at, q.s1, 1u), GATHER1(buffer, at, q.s2, 2u),              \
+             GATHER1(buffer, at, q.s3, 3u), GATHER1(buffer, at, q.s4, 4u), GATHER1(buffer, at, q.s5, 5u),              \
+             GATHER1(buffer, at, q.s6, 6u), GATHER1(buffer, at, q.s7, 7u))
+/* The lower halves of words as floats, by a multiplication that is exact for finite halves where floats have subnormals
+ * (CPUs have); infinities and what is none keep all ones in the exponent. */
+FN vfloat vhalf(vuint w)
+{
+    const vuint magnitude = (w & 0x7fffu) << 13;
+    const vuint wide = as_uint8(as_float8(magnitude) * 5.192296858534828e33f);
+    const vuint special = as_uint8(magnitude >= 0x0f800000u) & 0x7f800000u;
+    return as_float8(wide | special | (w & 0x8000u) << 16);
+}
+#endif
+#endif

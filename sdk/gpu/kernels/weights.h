@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrices as kernels see them: every type comes down to digits of BITS bits in blocks of 32 values and a way to scale
+ * them, SCALES. sdk/gpu/pack.c writes this form, sdk/gpu/kernels.md draws it.
+ *
+ * Layout. Rows lie in tiles of 32: word j of a plane of lane r stands at j * 32 + r. Planes are D (digits), S (scales)
+ * and Z (what else). A block has in D, of its 32 values, four at a time in the four bytes of a word (a quad):
+ *  - 8 bits: 8 words, quad i in word i, two's complement;
+ *  - 4 bits: 4 words, quad i in word i / 2, shifted left by 4 (i % 2);
+ *  - 2 bits: 2 words, quad i in word i / 4, shifted left by 2 (i % 4);
+ *  - 1 bit more (3 and 5 bits): one word behind the lower bits, quad i shifted left by i;
+ *  - 2 bits more (6 bits): two words behind the lower bits, as 2 bits;
+ *  - 16 bits: 16 words of two halves or bfloats; 32 bits: 32 words. Rows are filled up with zeros to whole blocks.
+ * Value = scale * digit + offset, or scale * level[digit]:
+ */
+#define SYMMETRIC 0u  /* S: a half for each SPAN blocks (0: for the row); digits count from their middle */
+#define ASYMMETRIC 1u /* S as before; Z: a byte for each SPAN blocks, the zero point */
+#define MINIMUM 2u    /* S: a word for each block, scale and offset as halves */
+#define LEVELLED 3u   /* S as SYMMETRIC; digits are entries of the table LEVELS */
+#define POWERS 4u     /* S: a bfloat for each block; digits are entries of the table LEVELS */
+#define SUPER 5u      /* S: two bytes for each block, scale and minimum; Z: their halves for each 8 blocks */
+#define SUPER16 6u    /* S: two signed bytes for each block, the scales of 16 values; Z: a half for each 8 blocks */
+#define SUPER16M 7u   /* S: two bytes for each block: scale and minimum of 16 values in 4 bits each; Z as SUPER */
+#define SUPERL 8u     /* S: a signed byte for each block, in 2 bytes; Z as SUPER16; entries of LEVELS */
+#define BFLOAT 9u     /* 16 bits that are the upper half of a float; else halves */
+
+/* LEVELS */
+#define LEVELS_IQ4 1u
+#define LEVELS_NF4 2u
+#define LEVELS_MXFP4 3u
+#define LEVELS_BOOK 4u /* Z: 16 halves for each row */
+
+CONST(LOW_WORDS, (BITS >= 32u ? 32u : BITS >= 16u ? 16u : BITS >= 8u ? 8u : BITS >= 4u ? 4u : 2u))
+CONST(HIGH_WORDS, (BITS == 6u ? 2u : BITS == 5u ? 1u : BITS == 3u ? 1u : 0u))
+CONST(BLOCK_WORDS, (LOW_WORDS + HIGH_WORDS))
+/* Whether values have an offset: those of 8 bits are signed, and levels are what they are. */
+CONST(HAS_OFFSET, (SCALES == ASYMMETRIC || SCALES == MINIMUM || (SCALES == SYMMETRIC && BITS < 8u) ||
+                           (SCALES >= SUPER && SCALES <= SUPER16M)
+                       ? 1u
+                       : 0u))
+
+TABLE16(levels_iq4, -127.0f, -104.0f, -83.0f, -65.0f, -49.0f, -35.0f, -22.0f, -10.0f, 1.0f, 13.0f, 25.0f, 38.0f, 53.0f,
+        69.0f, 89.0f, 113.0f)
+TABLE16(levels_nf4, -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
+        -0.18477343022823334f, -0.09105003625154495f, 0.0f, 0.07958029955625534f, 0.16093020141124725f,
+        0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f,
+        1.0f)
+TABLE16(levels_mxfp4, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 6.0f, 8.0f, 12.0f, 0.0f, -1.0f, -2.0f, -3.0f, -4.0f, -6.0f, -8.0f,
+        -12.0f)
+
+/* Value c of quad i, from the word with its low bits and the one with its high bits; `book` is where the row's levels
+ * begin. */
+FN vfloat digit_of(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint book)
+{
+    if (BITS == 8u)
+        return VFLOAT(VINT(low << (24u - 8u * c)) >> 24);
+    vuint q;
+    if (BITS == 2u || BITS == 3u)
+        q = (low >> (2u * (i % 4u) + 8u * c)) & 3u;
+    else
+        q = (low >> (4u * (i % 2u) + 8u * c)) & 15u;
+    if (BITS == 3u)
+        q |= ((high >> (i + 8u * c)) & 1u) << 2u;
+    if (BITS == 5u)
+        q |= ((high >> (i + 8u * c)) & 1u) << 4u;
+    if (BITS == 6u)
+        q |= ((high >> (2u * (i % 4u) + 8u * c)) & 3u) << 4u;
+    if (LEVELS == LEVELS_IQ4)
+        return VLOOKUP(levels_iq4, q);
+    if (LEVELS == LEVELS_NF4)
+        return VLOOKUP(levels_nf4, q);
+    if (LEVELS == LEVELS_MXFP4)
+        return VLOOKUP(levels_mxfp4, q);
+    if (LEVELS == LEVELS_BOOK)
+        return VGATHER(Z, book, q);
+    return VFLOAT(q);
+}
+
+/* Words of a row in S and Z. */
+FN uint scale_words(uint blocks)
+{
+    if (BITS >= 16u)
+        return 0u;
+    if (SCALES == MINIMUM)
+        return blocks;
+    if (SCALES >= POWERS)
+        return (blocks + 1u) / 2u;
+    return SPAN == 0u ? 1u : ((blocks + SPAN - 1u) / SPAN + 1u) / 2u;
+}
+
+FN uint other_words(uint blocks)
+{
+    if (LEVELS == LEVELS_BOOK)
+        return 8u;
+    if (SCALES == ASYMMETRIC)
+        return SPAN == 0u ? 1u : ((blocks + SPAN - 1u) / SPAN + 3u) / 4u;
+    return SCALES >= SUPER && SCALES <= SUPERL ? (blocks + 7u) / 8u : 0u;
+}
+
+/* Which word of S and Z a block reads. */
+FN uint scale_word(uint b)
+{
+    if (SCALES == MINIMUM)
+        return b;
+    if (SCALES >= POWERS)
+        return b / 2u;
+    return SPAN == 0u ? 0u : b / SPAN / 2u;
+}
+
+FN uint other_word(uint b)
+{
+    if (SCALES == ASYMMETRIC)
+        return SPAN == 0u ? 0u : b / SPAN / 4u;
+    return b / 8u;
+}
+
+/* The 16 bits of a block in a word of S. */
+FN vuint scale_bits(vuint s, uint b)
+{
+    if (SCALES >= POWERS)
+        return (s >> (b % 2u * 16u)) & 0xffffu;
+    return (s >> ((SPAN == 0u ? 0u : b / SPAN % 2u) * 16u)) & 0xffffu;
+}
+
+/* The scale of values 16 part .. of block b from its words of S and Z. */
+FN vfloat scale_of(vuint s, vuint z, uint b, uint part)
+{
+    if (SCALES == MINIMUM)
+        return vhalf(s & 0xffffu);
+    const vuint bits = scale_bits(s, b);
+    if (SCALES == POWERS)
+        return VBITS(bits << 16u);
+    if (SCALES == SUPER)
+        return vhalf(z & 0xffffu) * VFLOAT(bits & 255u);
+    if (SCALES == SUPER16)
+        return vhalf(z & 0xffffu) * VFLOAT(VINT(bits << (24u - 8u * part)) >> 24);
+    if (SCALES == SUPER16M)
+        return vhalf(z & 0xffffu) * VFLOAT((bits >> (8u * part)) & 15u);
+    if (SCALES == SUPERL)
+        return vhalf(z & 0xffffu) * VFLOAT(VINT(bits << 24u) >> 24);
+    return vhalf(bits);
+}
+
+/* The offset beside it. */
+FN vfloat offset_of(vfloat scale, vuint s, vuint z, uint b, uint part)
+{
+    if (SCALES == MINIMUM)
+        return vhalf(s >> 16u);
+    if (SCALES == ASYMMETRIC) {
+        const vuint zero = (z >> ((SPAN == 0u ? 0u : b / SPAN % 4u) * 8u)) & 255u;
+        return -scale * (BITS == 8u ? VFLOAT(zero) - 128.0f : VFLOAT(zero));
+    }
+    if (SCALES == SUPER)
+        return -vhalf(z >> 16u) * VFLOAT(scale_bits(s, b) >> 8u);
+    if (SCALES == SUPER16M)
+        return -vhalf(z >> 16u) * VFLOAT((scale_bits(s, b) >> (8u * part + 4u)) & 15u);
+    return scale * -to_float(1u << (BITS - 1u));
+}
