@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of tuning: how kernels are cut, by kind of device. Measured on PoCL and lavapipe for the software rows; the
+ * rows of GPUs follow their subgroups of 32 or 64 and want measuring on each.
+ */
+#include "sdk/gpu/kernels/rows.h"
+
+/* OpenCL on CPUs: an item is a thread's worth of work in vectors of 8. */
+static const struct gpu_arrangement vectors = {"matmul_vec8", 1, 1, 2, 16, 64, 16, 1};
+/* Vulkan on CPUs: items are lanes of vectors of 8, and each pays for a load of its own. */
+static const struct gpu_arrangement lanes = {"matmul_vec", 8, 1, 4, 8, 64, 8, 1};
+static const struct gpu_arrangement small = {"matmul_vec", 32, 4, 4, 64, 64, 64, 1};
+static const struct gpu_arrangement gpu = {"matmul_vec", 32, 8, 8, 256, 256, 64, 8};
+
+const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
+{
+    /* Only OpenCL binds memory from its beginning. */
+    if ((limits->features & GPU_FEATURE_SOFTWARE) != 0)
+        return limits->alignment == 0 ? &vectors : &lanes;
+    return limits->group_items < 256 ? &small : &gpu;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operator that kernels do, with the tolerance that tests hold it to. */
+#include "sdk/gpu/kernels/rows.h"
+
+#include <accel/ops.h>
+
+#define EXACT 4e-6 /* F32 with sums in any order, and offsets taken out of sums */
+
+#define ROW(op_, text, check_, lower_)                                                                                 \
+    {                                                                                                                  \
+        .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .lower = (lower_)  \
+    }
+
+const struct gpu_row gpu_rows[] = {
+    ROW(ACCEL_OP_EMBED, "embed", gpu_embed_check, gpu_embed_lower),
+    ROW(ACCEL_OP_MATMUL, "matmul", gpu_matmul_check, gpu_matmul_lower),
+    ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),
+    ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, gpu_norm_lower),
+    ROW(ACCEL_OP_ROTARY, "rotary", gpu_rotary_check, gpu_rotary_lower),
+    ROW(ACCEL_OP_CACHE_WRITE, "cache write", gpu_cache_write_check, gpu_cache_write_lower),
+    {.op = ACCEL_OP_ATTENTION,
+     .name = "attention",
+     .precision = ACCEL_F32,
+     .tolerance = EXACT,
+     .check = gpu_attention_check,
+     .lower = gpu_attention_lower,
+     .scratch = gpu_attention_scratch},
+    ROW(ACCEL_OP_ADD, "add", NULL, gpu_pointwise_lower),
+    ROW(ACCEL_OP_MUL, "mul", NULL, gpu_pointwise_lower),
+    ROW(ACCEL_OP_ACTIVATION, "activation", NULL, gpu_pointwise_lower),
+    ROW(ACCEL_OP_GATE, "gate", NULL, gpu_pointwise_lower),
+    ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, gpu_softmax_lower),
+    ROW(ACCEL_OP_GATHER, "gather", gpu_gather_check, gpu_gather_lower),
+    ROW(ACCEL_OP_ARGMAX, "argmax", gpu_argmax_check, gpu_argmax_lower),
+};
+
+const uint32_t gpu_row_count = sizeof gpu_rows / sizeof *gpu_rows;

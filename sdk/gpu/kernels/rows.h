@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the rows of kernels: what their files share. Everything is pure. Arrangements (workgroup, lanes, rows of x)
+ * are chosen by kind of device in arrange.c alone.
+ */
+#ifndef SDK_GPU_KERNELS_ROWS_H
+#define SDK_GPU_KERNELS_ROWS_H
+
+#include "sdk/gpu/kernel.h"
+
+/** How kernels are cut on a device. */
+struct gpu_arrangement {
+    const char *matmul;     /**< source of the matmul of few rows */
+    uint32_t lanes;         /**< of it: lanes that share a tile of rows */
+    uint32_t slices;        /**< items of a lane */
+    uint32_t rows;          /**< rows of x at a time where there are many */
+    uint32_t row_group;     /**< items that share a row: norms, softmax, arg-max */
+    uint32_t element_group; /**< items of a workgroup of element-wise kernels */
+    uint32_t attention;     /**< items of a workgroup of attention */
+    uint32_t parts;         /**< parts of the keys of few tokens */
+};
+
+/** The arrangement for a device. */
+const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits);
+
+/** A bind of plane 0 of a tensor (or of none) that is read, and of one that is written. */
+struct gpu_bind gpu_read(const struct gpu_tensor *tensor);
+struct gpu_bind gpu_write(const struct gpu_tensor *tensor);
+
+/** Sets the binds of D, S and Z of part `part` of a matrix; planes it lacks are absent. */
+void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix, uint32_t part);
+
+/** Rows of part `part`. */
+uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part);
+
+const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+uint64_t gpu_attention_scratch(const struct gpu_call *call);
+const char *gpu_cache_write_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_rotary_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_softmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of rotary, cache_write and attention. */
+#include "sdk/gpu/kernels/rows.h"
+
+#include <accel/ops.h>
+
+#include <string.h>
+
+#define HEAD 1024u    /* elements of a head at most */
+#define FEW_TOKENS 4u /* up to which keys are cut in parts */
+
+/* ---- caches ---- */
+
+/* Bits of an element of a cache, 0 of a type that kernels do not read; values of a group. */
+static uint32_t cache_bits(uint32_t type, uint32_t *out_span)
+{
+    const uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
+
+    *out_span = 1;
+    if (type == ACCEL_F32)
+        return 32;
+    if (type == ACCEL_F16)
+        return 16;
+    if ((bits != 4 && bits != 8) || log2_group < 5 || log2_group > 7 ||
+        type != ACCEL_PLANAR(bits, log2_group, ACCEL_SCHEME_SYMMETRIC))
+        return 0;
+    *out_span = 1u << log2_group;
+    return bits;
+}
+
+static int fits(uint32_t type, uint64_t size)
+{
+    uint32_t span;
+
+    return cache_bits(type, &span) != 0 && size % span == 0;
+}
+
+const char *gpu_cache_write_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    if (!fits(gpu_node_input(node, 2)->type, gpu_node_input(node, 2)->dims[1].add))
+        return "the cache has to be F32, F16, or symmetric 8 or 4 bits in groups";
+    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_input(node, 1)->type == ACCEL_I32
+               ? NULL
+               : "x has to be F32 and slot I32";
+}
+
+void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *slot = call->inputs[1], *state = call->inputs[2];
+    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint64_t tokens = slot->rows * slot->width;
+    uint32_t span;
+    const uint32_t bits = cache_bits(state->type, &span);
+    /* Elements of an item: those of a word, or of two groups. */
+    const uint64_t each = bits == 32 ? 1 : 2 * (uint64_t)span;
+    struct gpu_launch launch = {
+        .source = "cache_write",
+        .constants = {group, bits, span},
+        .constant_count = 3,
+        .bind_count = 3,
+        .binds = {gpu_read(call->inputs[0]), gpu_read(slot), gpu_write(state)},
+        .words = {(uint32_t)state->width, (uint32_t)tokens, (uint32_t)state->rows, (uint32_t)(state->pitch[0] / 4)},
+        .word_count = 4};
+
+    if (tokens != 0) {
+        launch.groups[0] = (state->width + each * group - 1) / (each * group);
+        launch.groups[1] = tokens;
+        launch.groups[2] = 1;
+    }
+    gpu_emit(emitter, &launch);
+}
+
+/* ---- attention ---- */
+
+const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const struct accel_attention *attributes = node->node->attributes;
+    const uint64_t size = gpu_node_input(node, 0)->dims[2].add;
+    const uint64_t value_size = gpu_node_input(node, 2)->dims[1].add / attributes->kv_heads;
+
+    (void)row;
+    if (size > HEAD || value_size > HEAD)
+        return "heads have more than 1024 elements";
+    if (!fits(gpu_node_input(node, 1)->type, size) || !fits(gpu_node_input(node, 2)->type, value_size))
+        return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
+    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32
+               ? NULL
+               : "q and y have to be F32";
+}
+
+static uint32_t parts_of(const struct gpu_call *call)
+{
+    const struct gpu_tensor *q = call->inputs[0];
+    const uint64_t most_tokens = q->dims[1] == 0 ? 0 : q->most_rows / q->dims[1];
+
+    return most_tokens <= FEW_TOKENS ? gpu_arrange(call->limits)->parts : 1;
+}
+
+uint64_t gpu_attention_scratch(const struct gpu_call *call)
+{
+    const uint32_t parts = parts_of(call);
+
+    if (parts == 1)
+        return 0;
+    return 4 * parts * call->inputs[0]->most_rows * (call->outputs[0]->width + 2);
+}
+
+static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
+{
+    const struct gpu_tensor *q = call->inputs[0];
+    const uint32_t group = gpu_arrange(call->limits)->attention;
+    struct gpu_launch launch = {.source = "attention_merge",
+                                .constants = {group, parts},
+                                .constant_count = 2,
+                                .bind_count = 2,
+                                .binds = {gpu_read(call->scratch), gpu_write(call->outputs[0])},
+                                .words = {(uint32_t)q->rows, (uint32_t)call->outputs[0]->width},
+                                .word_count = 2};
+
+    if (q->rows != 0)
+        memcpy(launch.groups, (uint64_t[]){q->rows, 1, 1}, sizeof launch.groups);
+    gpu_emit(emitter, &launch);
+}
+
+void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2], *table = call->inputs[3],
+                            *length = call->inputs[5];
+    const struct accel_attention *attributes = call->attributes;
+    const uint32_t parts = parts_of(call);
+    uint32_t key_span, value_span;
+    const uint32_t key_bits = cache_bits(k->type, &key_span), value_bits = cache_bits(v->type, &value_span);
+    struct gpu_launch launch = {
+        .source = "attention",
+        .constants = {gpu_arrange(call->limits)->attention, key_bits, key_span, value_bits, value_span,
+                      (uint32_t)q->width, (uint32_t)(v->width / attributes->kv_heads), parts},
+        .constant_count = 8,
+        .bind_count = 7,
+        .binds = {gpu_read(q), gpu_read(k), gpu_read(v), gpu_read(table), gpu_read(call->inputs[4]), gpu_read(length),
+                  gpu_write(parts > 1 ? call->scratch : call->outputs[0])},
+        .words = {(uint32_t)q->dims[0], (uint32_t)q->dims[1], attributes->kv_heads,
+                  (uint32_t)(length->rows * length->width), (uint32_t)table->width, attributes->page,
+                  attributes->window, attributes->causal, (uint32_t)(k->pitch[0] / 4), (uint32_t)(v->pitch[0] / 4),
+                  (uint32_t)k->rows, gpu_float_word(attributes->scale), gpu_float_word(attributes->softcap)},
+        .word_count = 13};
+
+    if (q->rows != 0)
+        memcpy(launch.groups, (uint64_t[]){q->rows, parts, 1}, sizeof launch.groups);
+    gpu_emit(emitter, &launch);
+    if (parts > 1)
+        emit_merge(call, emitter, parts);
+}
+
+/* ---- rotary ---- */
+
+const char *gpu_rotary_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    return gpu_node_all_f32(node, 1u << 1) && gpu_node_input(node, 1)->type == ACCEL_I32
+               ? NULL
+               : "x and frequency have to be F32 and position I32";
+}
+
+void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *x = call->inputs[0], *frequency = call->inputs[2];
+    const struct accel_rotary *attributes = call->attributes;
+    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint64_t pairs = frequency->width, items = x->dims[0] * (x->dims[2] - pairs);
+    /* Heads that share a sine: all where threads are few. */
+    const uint32_t each = (call->limits->features & GPU_FEATURE_SOFTWARE) != 0 ? (uint32_t)x->dims[1] : 4;
+    struct gpu_launch launch = {
+        .source = "rotary",
+        .constants = {group, attributes->pairing == ACCEL_PAIR_NEIGHBOURS},
+        .constant_count = 2,
+        .bind_count = 4,
+        .binds = {gpu_read(x), gpu_read(call->inputs[1]), gpu_read(frequency), gpu_write(call->outputs[0])},
+        .words = {(uint32_t)x->dims[0], (uint32_t)x->dims[1], (uint32_t)x->dims[2], (uint32_t)pairs, each,
+                  gpu_float_word(attributes->scale)},
+        .word_count = 6};
+
+    if (items != 0)
+        memcpy(launch.groups, (uint64_t[]){(items + group - 1) / group, (x->dims[1] + each - 1) / each, 1},
+               sizeof launch.groups);
+    gpu_emit(emitter, &launch);
+}

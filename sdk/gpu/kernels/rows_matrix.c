@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of matmul and embed: all that read matrices in the form of form.h. */
+#include "sdk/gpu/kernels/form.h"
+#include "sdk/gpu/kernels/rows.h"
+
+#include <accel/ops.h>
+
+struct gpu_bind gpu_read(const struct gpu_tensor *tensor)
+{
+    return (struct gpu_bind){.tensor = tensor, .access = GPU_BIND_READ};
+}
+
+struct gpu_bind gpu_write(const struct gpu_tensor *tensor)
+{
+    return (struct gpu_bind){.tensor = tensor, .access = GPU_BIND_WRITE};
+}
+
+void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix, uint32_t part)
+{
+    for (uint32_t plane = 0; plane < 3; plane++) {
+        launch->binds[plane] = gpu_read(plane < matrix->planes ? matrix : NULL);
+        launch->binds[plane].plane = plane < matrix->planes ? plane : 0;
+        launch->binds[plane].part = plane < matrix->planes ? part : 0;
+    }
+}
+
+uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part)
+{
+    const uint64_t rest = matrix->rows - part * matrix->part_rows;
+
+    return rest < matrix->part_rows ? rest : matrix->part_rows;
+}
+
+static const char *matrix_reason(const struct accel_value *matrix)
+{
+    struct gpu_form form;
+
+    if (matrix->role != ACCEL_ROLE_WEIGHT || matrix->rank != 2)
+        return "the matrix has to be a weight of two dimensions";
+    return gpu_form_of(matrix->type, &form) ? NULL : "no kernel for this type of weights";
+}
+
+const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    if (!gpu_node_all_f32(node, 1u << 1))
+        return "x, bias, residual and y have to be F32";
+    return matrix_reason(gpu_node_input(node, 1));
+}
+
+/* A launch for `m` rows of x at a time; no groups when this step has another number. */
+static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part, uint32_t m,
+                     uint32_t wanted)
+{
+    const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2],
+                            *residual = call->inputs[3];
+    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
+    const struct accel_matmul *attributes = call->attributes;
+    const uint64_t rows = gpu_part_rows(w, part);
+    struct gpu_form form;
+
+    if (!gpu_form_of(w->type, &form))
+        return;
+    struct gpu_launch launch = {.source = arrangement->matmul,
+                                .constants = {arrangement->lanes * arrangement->slices, form.bits, form.scales,
+                                              form.span, form.levels, attributes->function,
+                                              (bias != NULL ? 1u : 0u) | (residual != NULL ? 2u : 0u), m,
+                                              arrangement->lanes},
+                                .constant_count = 9,
+                                .bind_count = 7,
+                                .words = {(uint32_t)x->width, (uint32_t)rows, (uint32_t)(part * w->part_rows),
+                                          (uint32_t)w->rows, (uint32_t)x->rows},
+                                .word_count = 5};
+    gpu_bind_matrix(&launch, w, part);
+    launch.binds[3] = gpu_read(x);
+    launch.binds[4] = gpu_write(call->outputs[0]);
+    launch.binds[5] = gpu_read(bias);
+    launch.binds[6] = gpu_read(residual);
+    if (wanted && x->rows != 0) {
+        launch.groups[0] = (rows + FORM_TILE - 1) / FORM_TILE;
+        launch.groups[1] = (x->rows + m - 1) / m;
+        launch.groups[2] = 1;
+    }
+    gpu_emit(emitter, &launch);
+}
+
+void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const uint32_t many = gpu_arrange(call->limits)->rows;
+
+    for (uint32_t part = 0; part < w->parts; part++) {
+        emit_vec(call, emitter, part, 1, x->rows == 1);
+        if (x->most_rows > 1)
+            emit_vec(call, emitter, part, many, x->rows > 1);
+    }
+}
+
+const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    if (gpu_node_input(node, 1)->type != ACCEL_I32 || gpu_node_output(node, 0)->type != ACCEL_F32)
+        return "ids have to be I32 and y F32";
+    return matrix_reason(gpu_node_input(node, 0));
+}
+
+void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *table = call->inputs[0], *ids = call->inputs[1];
+    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint64_t count = ids->rows * ids->width;
+    struct gpu_form form;
+
+    if (!gpu_form_of(table->type, &form))
+        return;
+    for (uint32_t part = 0; part < table->parts; part++) {
+        struct gpu_launch launch = {.source = "embed",
+                                    .constants = {group, form.bits, form.scales, form.span, form.levels},
+                                    .constant_count = 5,
+                                    .bind_count = 5,
+                                    .words = {(uint32_t)table->width, (uint32_t)(part * table->part_rows),
+                                              (uint32_t)gpu_part_rows(table, part), (uint32_t)table->rows,
+                                              (uint32_t)count},
+                                    .word_count = 5};
+        gpu_bind_matrix(&launch, table, part);
+        launch.binds[3] = gpu_read(ids);
+        launch.binds[4] = gpu_write(call->outputs[0]);
+        if (count != 0) {
+            launch.groups[0] = (table->width + 4 * group - 1) / (4 * group);
+            launch.groups[1] = count;
+            launch.groups[2] = 1;
+        }
+        gpu_emit(emitter, &launch);
+    }
+}
