@@ -10,8 +10,7 @@
 #              the macros say what the device has. 'opencl': no SPIR-V is made of this source.
 #   defines    -DNAME=value with commas between, or '-'
 # Texts see ACCEL_OPENCL or ACCEL_GLSL. For GLSL constants are macros C_NAME with their ids. Lines that begin with '# '
-# are comments. Environment: GLSLC. The optimizer is off: that of shaderc 2023.2 fails on constants of pipelines, and
-# drivers optimize anyway, when they know these.
+# are comments. Environment: GLSLC. The optimizer refuses code that is not valid: see HAS_OFFSET of weights.h.
 set -eu
 mode=$1 def=$2 out=$3
 folder=$(dirname "$def")
@@ -73,7 +72,7 @@ while read -r name file constants variants defines; do
     [ "$variant" = - ] || has=$(echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/-DHAS_&=1/' | tr '\n' ' ')
     suffix=$(echo "$variant" | tr '+-' '__')
     # shellcheck disable=SC2086
-    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O0 -mfmt=num -DACCEL_GLSL=1 $ids $has \
+    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
       $(spaced "$defines") "$work/text.comp" -o "$work/words" ||
       { echo "embed.sh: $file for $name, variant $variant" >&2; exit 1; }
     { echo "static const uint32_t spirv_${name}_$suffix[] = {"; cat "$work/words"; echo '};'; } >>"$work/head"

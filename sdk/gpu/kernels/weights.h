@@ -33,11 +33,10 @@
 CONST(LOW_WORDS, (BITS >= 32u ? 32u : BITS >= 16u ? 16u : BITS >= 8u ? 8u : BITS >= 4u ? 4u : 2u))
 CONST(HIGH_WORDS, (BITS == 6u ? 2u : BITS == 5u ? 1u : BITS == 3u ? 1u : 0u))
 CONST(BLOCK_WORDS, (LOW_WORDS + HIGH_WORDS))
-/* Whether values have an offset: those of 8 bits are signed, and levels are what they are. */
-CONST(HAS_OFFSET, (SCALES == ASYMMETRIC || SCALES == MINIMUM || (SCALES == SYMMETRIC && BITS < 8u) ||
-                           (SCALES >= SUPER && SCALES <= SUPER16M)
-                       ? 1u
-                       : 0u))
+/* Whether values have an offset: those of 8 bits are signed, and levels are what they are. In bits, since glslc 2023.2
+ * makes invalid code of long chains of || over constants of pipelines. */
+CONST(OFFSETS, (1u << ASYMMETRIC | 1u << MINIMUM | 1u << SUPER | 1u << SUPER16 | 1u << SUPER16M))
+CONST(HAS_OFFSET, ((OFFSETS | (BITS < 8u ? 1u << SYMMETRIC : 0u)) >> SCALES & 1u))
 
 TABLE16(levels_iq4, -127.0f, -104.0f, -83.0f, -65.0f, -49.0f, -35.0f, -22.0f, -10.0f, 1.0f, 13.0f, 25.0f, 38.0f, 53.0f,
         69.0f, 89.0f, 113.0f)
