@@ -9,9 +9,11 @@ libaccel_driver_la_SOURCES += \
 	%D%/barrier.c \
 	%D%/claim.c \
 	%D%/estimate.c \
+	%D%/group.c \
 	%D%/instance.c \
 	%D%/layout.c \
 	%D%/linux_wait.c \
+	%D%/lives.c \
 	%D%/module.c \
 	%D%/processors.c \
 	%D%/program.h \

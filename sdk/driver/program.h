@@ -59,8 +59,21 @@ struct sdk_use {
     uint32_t form;  /* 0: none */
     uint32_t maker; /* the call whose form it uses; itself when it makes it or wants none */
     uint32_t block; /* of the form, where it makes it */
-    uint32_t split; /* 1: all ranks take part in this step, 0: rank 0 does it alone */
-    uint32_t meet;  /* 1: ranks wait for one another after it */
+};
+
+/*
+ * What is done at one time: a call runs, or the form of its input is made. Actions that follow one another part by part
+ * are a group: its first one says what holds for all.
+ */
+struct sdk_action {
+    uint32_t call;
+    uint32_t is_form;
+    uint32_t members; /* of the group that begins here; 0: one before it began the group */
+    uint32_t split;   /* 1: all ranks take part in the group, 0: rank 0 does it alone */
+    uint32_t meet;    /* 1: ranks wait for one another after it */
+    uint32_t fetched; /* 1: half of the parts are given out as ranks come, 0: each rank has its share */
+    uint64_t parts;   /* 0: the kernel's `run` cuts */
+    uint64_t grain;
 };
 
 /* What waiting ranks look at lies in a line of its own, away from what arriving ranks write. */
@@ -83,13 +96,15 @@ struct sdk_set {
     uint32_t *symbolic; /* values with a symbolic dim */
     struct sdk_block *blocks;
     struct sdk_use *uses; /* per call */
+    struct sdk_action *actions;
+    _Atomic uint64_t *fetched; /* per action: multiples of the grain that have been given out */
     uint32_t call_count;
+    uint32_t action_count;
     uint32_t symbolic_count;
     uint32_t block_count;
     uint32_t ranks;      /* most of a step, for which scratch was planned */
-    uint32_t step_ranks; /* for which `split` and `meet` stand; 0: not decided yet */
+    uint32_t step_ranks; /* for which the actions stand; 0: not decided yet */
     uint32_t alone;      /* 1: the crew would cost more than it saves */
-    uint32_t zero;
     uint64_t scratch_bytes;
     struct sdk_barrier barrier;
 };
@@ -112,9 +127,18 @@ uint64_t sdk_set_bytes(const struct sdk_program *program);
 /* Gives every block an offset such that no two blocks that live at the same time overlap; answers the bytes in all. */
 uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count);
 
-/* Decides for the dims in the tensors which calls are worth splitting over `ranks` ranks, and where ranks have to meet.
- */
+/* Decides for the dims in the tensors which actions are one group, which groups are worth splitting over `ranks` ranks,
+ * and where ranks have to meet. */
 void sdk_share_out(struct sdk_set *set, uint32_t ranks);
+
+/* Puts actions that may run part by part into groups. Fills `parts`, `grain` and `members`. */
+void sdk_group(struct sdk_set *set);
+
+/* Makes blocks live as long as ranks that are not kept in step may use them. Before blocks have offsets. */
+void sdk_extend_lives(struct sdk_set *set);
+
+/* 1: what one group writes is touched by the other. Groups begin at these actions. */
+uint32_t sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b);
 
 /* Bytes of a row of `width` elements of a scalar type. */
 uint64_t sdk_row_bytes(uint32_t type, uint64_t width);

@@ -55,7 +55,7 @@ static uint32_t is_symbolic(const struct accel_value *value)
 
 /* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and form per node. */
 struct cut {
-    uint64_t tensors, calls, kernels, symbols, blocks, uses, symbolic, bytes;
+    uint64_t tensors, calls, kernels, symbols, blocks, actions, fetched, uses, symbolic, bytes;
 };
 
 static struct cut cut_of(const struct accel_graph *graph)
@@ -73,6 +73,10 @@ static struct cut cut_of(const struct accel_graph *graph)
     at += graph->symbol_count * sizeof(uint64_t);
     cut.blocks = at;
     at += ((uint64_t)graph->value_count + 2u * (uint64_t)graph->node_count) * sizeof(struct sdk_block);
+    cut.actions = at;
+    at += 2u * (uint64_t)graph->node_count * sizeof(struct sdk_action);
+    cut.fetched = at;
+    at += 2u * (uint64_t)graph->node_count * sizeof(uint64_t);
     cut.uses = at;
     at += graph->node_count * sizeof(struct sdk_use);
     cut.symbolic = at;
@@ -193,6 +197,19 @@ static void add_call(struct sdk_set *set, const struct accel_graph *graph, uint3
         (struct sdk_block){.bytes = bytes, .first = use->node, .last = use->node, .address = &call->form};
 }
 
+/* A form is made by an action of its own where the kernel can make it by parts. */
+static void add_actions(struct sdk_set *set, uint32_t c)
+{
+    const struct sdk_use *use = &set->uses[c];
+
+    if (use->form != 0 && set->kernels[c]->form_part != NULL) {
+        if (use->maker == c)
+            set->actions[set->action_count++] = (struct sdk_action){.call = c, .is_form = 1};
+        set->calls[c].form_made = 1;
+    }
+    set->actions[set->action_count++] = (struct sdk_action){.call = c};
+}
+
 static void make_calls(struct sdk_set *set, const struct accel_graph *graph)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {
@@ -202,8 +219,10 @@ static void make_calls(struct sdk_set *set, const struct accel_graph *graph)
         make_call(set, graph, n);
     }
     add_values(set, graph);
-    for (uint32_t c = 0; c < set->call_count; c++)
+    for (uint32_t c = 0; c < set->call_count; c++) {
         add_call(set, graph, c);
+        add_actions(set, c);
+    }
 }
 
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
@@ -229,11 +248,14 @@ int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint6
     set->kernels = (const struct sdk_kernel **)((char *)memory + cut.kernels);
     set->symbols = (uint64_t *)((char *)memory + cut.symbols);
     set->blocks = (struct sdk_block *)((char *)memory + cut.blocks);
+    set->actions = (struct sdk_action *)((char *)memory + cut.actions);
+    set->fetched = (_Atomic uint64_t *)((char *)memory + cut.fetched);
     set->uses = (struct sdk_use *)((char *)memory + cut.uses);
     set->symbolic = (uint32_t *)((char *)memory + cut.symbolic);
     set->ranks = ranks == 0 ? 1 : ranks;
     make_tensors(set, graph, symbols);
     make_calls(set, graph);
+    sdk_extend_lives(set);
     set->scratch_bytes = sdk_layout_plan(set->blocks, set->block_count);
     *out_set = set;
     return ACCEL_OK;

@@ -3,10 +3,12 @@
  * Programs and sets of the driver library over a toy backend and random graphs, against an interpreter that shares no
  * memory between values: storage by lifetime, reshapes, forms and their lifetime, scratch, symbols, ranks, refusals,
  * memory that runs out. Kernels: add = (a + b) / 2; mul = form(a) + b with form(a) = 2 a + 1; activation = -x by way of
- * scratch; softmax = x + 1 in one rank.
+ * scratch; softmax = x + 1 in one rank. Two backends: one whose kernels share their work out themselves, and one that
+ * leaves it to the library, so that nodes run in groups and ranks do not meet after each.
  */
 #include "tests/drivers/stub.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -123,6 +125,94 @@ static const struct sdk_kernel kernels[] = {
 };
 
 static const struct sdk_backend backend = {.kernels = kernels, .kernel_count = 5, .device_bytes = 8};
+
+static uint64_t some_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    *out_grain = 4;
+    return count_of(call->outputs[0]);
+}
+
+static uint64_t form_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    *out_grain = 2;
+    return count_of(call->inputs[0]);
+}
+
+/* Ranks fall behind one another now and then. */
+static void dawdle(uint64_t begin)
+{
+    if (begin % 3 == 0)
+        sched_yield();
+}
+
+static void add_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const float *a = call->inputs[0]->planes[0], *b = call->inputs[1]->planes[0];
+    float *y = call->outputs[0]->planes[0];
+
+    dawdle(begin);
+    for (uint64_t i = begin; i < end; i++)
+        y[i] = (a[i] + b[i]) / 2;
+}
+
+static void mul_form(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const float *a = call->inputs[0]->planes[0];
+    float *form = call->form;
+
+    for (uint64_t i = begin; i < end; i++)
+        form[i] = 2 * a[i] + 1;
+}
+
+/* Reads elements that another part of an earlier node has made: all of them have to be there. */
+static void mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const uint64_t last = count_of(call->outputs[0]) - 1;
+    const float *b = call->inputs[1]->planes[0], *form = call->form;
+    float *y = call->outputs[0]->planes[0];
+    float other = 0;
+
+    dawdle(begin);
+    for (uint64_t i = begin; i < end; i++) {
+        other += form[last - i];
+        y[i] = form[i] + b[i];
+    }
+    assert_true(other > -1e6f);
+}
+
+static uint64_t row_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->outputs[0]->dims[0];
+}
+
+static void negate_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const float *x = call->inputs[0]->planes[0];
+    float *y = call->outputs[0]->planes[0];
+
+    for (uint64_t i = begin * WIDTH; i < end * WIDTH; i++)
+        y[i] = -x[i];
+}
+
+static const struct sdk_kernel part_kernels[] = {
+    {.op = ACCEL_OP_ADD, .name = "add", .flags = SDK_KERNEL_PARTWISE, .parts = some_parts, .part = add_part},
+    {.op = ACCEL_OP_MUL,
+     .name = "mul",
+     .parts = some_parts,
+     .part = mul_part,
+     .form = double_form,
+     .form_parts = form_parts,
+     .form_part = mul_form},
+    {.op = ACCEL_OP_ACTIVATION,
+     .name = "negate",
+     .flags = SDK_KERNEL_PARTWISE,
+     .parts = row_parts,
+     .part = negate_part},
+    {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_RANK},
+};
+
+static const struct sdk_backend part_backend = {.kernels = part_kernels, .kernel_count = 4, .device_bytes = 8};
 
 /* ---- random graphs and what they mean ---- */
 
@@ -244,6 +334,7 @@ struct bench {
     struct accel_driver_device *device;
     struct accel_driver_module *module;
     struct accel_driver_set *set;
+    const struct sdk_backend *backend; /* NULL: the one without parts */
     struct accel_error error;
     char *scratch;
     uint64_t scratch_bytes;
@@ -284,7 +375,8 @@ static int32_t open_all(struct bench *b, const struct plan *plan, uint32_t ranks
 {
     static const uint64_t most = MOST;
     uint64_t alignment = 0;
-    int32_t code = sdk_attach(&backend, &b->stub.host, ACCEL_ABI_MINOR, &b->instance, &b->error);
+    int32_t code =
+        sdk_attach(b->backend == NULL ? &backend : b->backend, &b->stub.host, ACCEL_ABI_MINOR, &b->instance, &b->error);
 
     if (code == ACCEL_OK)
         code = b->instance->table->open(b->instance, "toy", NULL, 0, &b->device, &b->error);
@@ -342,8 +434,27 @@ static void run_and_compare(struct bench *b, const struct plan *plan, const stru
         assert_int_equal(b->scratch[b->scratch_bytes + g], 0x55);
 }
 
+/* Groups of several actions, and groups after which ranks do not meet although both run on all ranks. */
+struct saved {
+    uint32_t grouped;
+    uint32_t unmet;
+};
+
+static void count_saved(const struct sdk_set *set, struct saved *saved)
+{
+    for (uint32_t a = 0; a < set->action_count; a += set->actions[a].members) {
+        uint32_t next = a + set->actions[a].members;
+
+        saved->grouped += set->actions[a].members > 1;
+        saved->unmet +=
+            next < set->action_count && set->actions[a].split && set->actions[next].split && !set->actions[a].meet;
+    }
+}
+
 static void random_graphs_mean_what_they_say(void **unused)
 {
+    struct saved saved[2] = {{0}};
+
     static const struct accel_crew *const crews[] = {&stub_crew1, &stub_crew2, &stub_crew4};
     static const uint32_t ranks[] = {1, 2, 4, 2, 4};
     const char *given = getenv("ACCEL_TEST_SEED");
@@ -351,11 +462,12 @@ static void random_graphs_mean_what_they_say(void **unused)
     (void)unused;
     state = given == NULL ? (uint64_t)time(NULL) : strtoull(given, NULL, 10);
     print_message("seed: ACCEL_TEST_SEED=%llu\n", (unsigned long long)state);
-    for (uint32_t round = 0; round < 150; round++) {
+    for (uint32_t round = 0; round < 300; round++) {
         struct bench b = {0};
         struct plan plan;
         uint32_t kind = round % 5;
 
+        b.backend = round % 2 == 0 ? &backend : &part_backend;
         plan_make(&plan);
         stub_init(&b.stub);
         must(open_all(&b, &plan, ranks[kind]), &b.error);
@@ -363,9 +475,14 @@ static void random_graphs_mean_what_they_say(void **unused)
             run_and_compare(&b, &plan,
                             kind == 4 && step == 2 ? &stub_crew2 : crews[kind % 3 == 0 ? kind / 3 : kind % 3],
                             1 + below(MOST));
+        count_saved((const struct sdk_set *)b.set, &saved[round % 2]);
         close_all(&b);
         accel_builder_free(plan.builder);
     }
+    assert_int_equal(saved[0].grouped, 0);
+    print_message("%u groups, %u meetings saved\n", saved[1].grouped, saved[1].unmet);
+    assert_true(saved[1].grouped > 100);
+    assert_true(saved[1].unmet > 100);
 }
 
 /* ---- the estimate ---- */

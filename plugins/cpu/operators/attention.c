@@ -153,14 +153,33 @@ const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct 
                : "x has to be F32 and slot I32";
 }
 
-void cpu_cache_write_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+/* Of a single token whose cache has one number after the other, elements; else tokens. */
+static uint32_t writes_elements(const struct sdk_call *call)
+{
+    return call->inputs[1]->width == 1 && !ACCEL_IS_PLANAR(call->inputs[2]->type);
+}
+
+uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    if (!writes_elements(call))
+        return call->inputs[1]->width;
+    *out_grain = CPU_MATMUL_ROWS;
+    return call->inputs[2]->width;
+}
+
+void cpu_cache_write_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
-    const struct cpu_cache cache = cache_of(call->inputs[2]);
-    uint64_t begin, end;
+    const float *x = call->inputs[0]->planes[0];
+    struct cpu_cache cache = cache_of(call->inputs[2]);
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
-    device->kernels.cache_write(call->inputs[0]->planes[0], call->inputs[1]->planes[0], &cache, begin, end);
+    if (!writes_elements(call)) {
+        device->kernels.cache_write(x, call->inputs[1]->planes[0], &cache, begin, end);
+        return;
+    }
+    cache.data = (const char *)cache.data + cpu_cache_stride(cache.type, begin);
+    cache.row = end - begin;
+    device->kernels.cache_write(x + begin, call->inputs[1]->planes[0], &cache, 0, 1);
 }
 
 uint64_t cpu_cache_write_work(const struct sdk_call *call)
@@ -185,15 +204,27 @@ uint64_t cpu_rotary_work(const struct sdk_call *call)
     return x->dims[0] < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
 }
 
-void cpu_rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+/* Of a single token its heads, in elements; else tokens. */
+uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    if (x->dims[0] != 1)
+        return x->dims[0];
+    *out_grain = x->dims[2];
+    return x->dims[1] * x->dims[2];
+}
+
+void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct accel_rotary *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0];
+    const uint32_t one = x->dims[0] == 1;
     struct cpu_rotary rotary = {
-        .x = x->planes[0],
-        .y = call->outputs[0]->planes[0],
-        .heads = x->dims[1],
+        .x = (const float *)x->planes[0] + (one ? begin : 0),
+        .y = (float *)call->outputs[0]->planes[0] + (one ? begin : 0),
+        .heads = one ? (end - begin) / x->dims[2] : x->dims[1],
         .size = x->dims[2],
         .position = call->inputs[1]->planes[0],
         .frequency = call->inputs[2]->planes[0],
@@ -201,8 +232,6 @@ void cpu_rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
         .pairing = attributes->pairing,
         .scale = attributes->scale,
     };
-    uint64_t begin, end;
 
-    sdk_split(x->dims[0], 1, rank, ranks, &begin, &end);
-    device->kernels.rotary(&rotary, begin, end);
+    device->kernels.rotary(&rotary, one ? 0 : begin, one ? 1 : end);
 }

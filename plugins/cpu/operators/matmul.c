@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matmul and embed: what reads weights. Columns of y (rows of W) are shared out over the ranks. */
+/* Matmul and embed: what reads weights. */
 #include "plugins/cpu/operators/operators.h"
 
 #define FORM_ROWS8 1u
@@ -44,24 +44,35 @@ uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
     return cpu_rows8_bytes(call->inputs[0]->rows, call->inputs[0]->width);
 }
 
-/* Rounds x once for all ranks. A single row is cut into blocks, which are rounded alone. */
-static void round_rows(const struct sdk_call *call, const struct cpu_rows8 *rows8, uint32_t rank, uint32_t ranks)
+/* A single row is cut into blocks, which are rounded alone. */
+uint64_t cpu_matmul_form_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    *out_grain = x->rows > 1 ? CPU_TILE_ROWS : CPU_BLOCK;
+    return x->rows > 1 ? x->rows : x->width;
+}
+
+void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct sdk_tensor *x = call->inputs[0];
-    uint64_t begin, end;
+    struct cpu_rows8 rows8;
 
-    if (x->rows > 1) {
-        sdk_split(x->rows, 1, rank, ranks, &begin, &end);
-        device->kernels.quantize(x->planes[0], x->width, x->width, rows8, begin, end);
-    } else {
-        sdk_split(x->width / CPU_BLOCK, 1, rank, ranks, &begin, &end);
-        device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, rows8, begin, end);
-    }
-    sdk_barrier_wait(call->barrier);
+    cpu_rows8_place(call->form, x->rows, x->width, &rows8);
+    if (x->rows > 1)
+        device->kernels.quantize(x->planes[0], x->width, x->width, &rows8, begin, end);
+    else
+        device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, &rows8, begin / CPU_BLOCK, end / CPU_BLOCK);
 }
 
-void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    *out_grain = CPU_MATMUL_ROWS;
+    return call->inputs[1]->rows;
+}
+
+void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct accel_matmul *attributes = call->attributes;
@@ -82,17 +93,13 @@ void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
         .y = call->outputs[0]->planes[0],
         .y_stride = call->inputs[1]->rows,
     };
-    uint64_t begin, end;
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
-    sdk_split(matmul.n, CPU_MATMUL_ROWS, rank, ranks, &begin, &end);
     if ((call->variant & CPU_ROUNDED) == 0) {
         device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }
     cpu_rows8_place(call->form, x->rows, x->width, &matmul.x8);
-    if (!call->form_made)
-        round_rows(call, &matmul.x8, rank, ranks);
     device->kernels.matmul8[weight](&matmul, begin, end);
 }
 
@@ -110,15 +117,19 @@ const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_no
     return NULL;
 }
 
-void cpu_embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[1]->rows * call->inputs[1]->width;
+}
+
+void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct sdk_tensor *table = call->inputs[0];
     struct cpu_matrix matrix;
-    uint64_t begin, end;
 
     cpu_matrix_of(device, table, call->variant, &matrix);
-    sdk_split(call->inputs[1]->rows * call->inputs[1]->width, 1, rank, ranks, &begin, &end);
     device->kernels.embed[call->variant](&matrix, table->rows, table->width, call->inputs[1]->planes[0],
                                          call->outputs[0]->planes[0], begin, end);
 }

@@ -11,32 +11,43 @@
 /* variant of the rows of matmul: the type of the weights, and whether x is rounded to 8 bits. */
 #define CPU_ROUNDED 0x100u
 
+/* Of one kernel: what sdk_kernel's functions of the same names do. Matmul shares out columns of y (rows of W), norms
+ * and softmax rows, the others elements or tokens. */
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form);
+uint64_t cpu_matmul_form_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_cache_write_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_cache_write_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
-void cpu_rms_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-void cpu_layer_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-void cpu_softmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_rms_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_layer_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_argmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
-void cpu_add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-void cpu_mul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-void cpu_activation_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
-void cpu_gate_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_add_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_activation_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
+void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 /* Nanoseconds of one rank, for sdk_kernel.work; 0 where there is nothing to share out. `rows`: kernels that share out
  * rows; `elements`: those that share out elements of their output. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Norms, element-wise operators and rows: rows or elements are shared out over the ranks. */
+/* Norms, element-wise operators and rows. */
 #include "plugins/cpu/operators/operators.h"
 
 #include <string.h>
@@ -21,36 +21,44 @@ uint64_t cpu_elements_work(const struct sdk_call *call)
     return y->rows * y->width <= GRAIN ? 0 : cpu_time(call, y->rows * y->width * 2, 4);
 }
 
-static void run_norm(const struct sdk_call *call, cpu_norm_fn *kernel, uint32_t rank, uint32_t ranks)
+uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[0]->rows;
+}
+
+uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    *out_grain = GRAIN;
+    return call->outputs[0]->rows * call->outputs[0]->width;
+}
+
+static void norm(const struct sdk_call *call, cpu_norm_fn *kernel, uint64_t begin, uint64_t end)
 {
     const struct accel_norm *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0];
     const struct sdk_tensor *bias = call->inputs[2];
-    uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
     kernel(x->planes[0], call->inputs[1]->planes[0], bias == NULL ? NULL : bias->planes[0], attributes->epsilon,
            x->width, call->outputs[0]->planes[0], begin, end);
 }
 
-void cpu_rms_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_rms_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    run_norm(call, ((const struct cpu_device *)call->device)->kernels.rms_norm, rank, ranks);
+    norm(call, ((const struct cpu_device *)call->device)->kernels.rms_norm, begin, end);
 }
 
-void cpu_layer_norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_layer_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    run_norm(call, ((const struct cpu_device *)call->device)->kernels.layer_norm, rank, ranks);
+    norm(call, ((const struct cpu_device *)call->device)->kernels.layer_norm, begin, end);
 }
 
-void cpu_softmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
-    const struct sdk_tensor *x = call->inputs[0];
-    uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
-    device->kernels.softmax(x->planes[0], x->width, call->outputs[0]->planes[0], begin, end);
+    device->kernels.softmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin,
+                            end);
 }
 
 const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -61,57 +69,46 @@ const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_n
                : "x has to be F32 and y I32";
 }
 
-void cpu_argmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
-    const struct sdk_tensor *x = call->inputs[0];
-    uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
-    device->kernels.argmax(x->planes[0], x->width, call->outputs[0]->planes[0], begin, end);
+    device->kernels.argmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin, end);
 }
 
-static void run_binary(const struct sdk_call *call, cpu_binary_fn *kernel, uint32_t rank, uint32_t ranks)
+static void binary(const struct sdk_call *call, cpu_binary_fn *kernel, uint64_t begin, uint64_t end)
 {
-    const struct sdk_tensor *a = call->inputs[0];
     const struct sdk_tensor *b = call->inputs[1];
-    uint64_t begin, end;
 
-    sdk_split(a->rows * a->width, GRAIN, rank, ranks, &begin, &end);
-    kernel(a->planes[0], b->planes[0], b->rows * b->width, call->outputs[0]->planes[0], begin, end);
+    kernel(call->inputs[0]->planes[0], b->planes[0], b->rows * b->width, call->outputs[0]->planes[0], begin, end);
 }
 
-void cpu_add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_add_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    run_binary(call, ((const struct cpu_device *)call->device)->kernels.add, rank, ranks);
+    binary(call, ((const struct cpu_device *)call->device)->kernels.add, begin, end);
 }
 
-void cpu_mul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    run_binary(call, ((const struct cpu_device *)call->device)->kernels.mul, rank, ranks);
+    binary(call, ((const struct cpu_device *)call->device)->kernels.mul, begin, end);
 }
 
-void cpu_activation_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_activation_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct accel_activation *attributes = call->attributes;
-    const struct sdk_tensor *x = call->inputs[0];
-    uint64_t begin, end;
 
-    sdk_split(x->rows * x->width, GRAIN, rank, ranks, &begin, &end);
-    device->kernels.activation(attributes->function, x->planes[0], call->outputs[0]->planes[0], begin, end);
+    device->kernels.activation(attributes->function, call->inputs[0]->planes[0], call->outputs[0]->planes[0], begin,
+                               end);
 }
 
-void cpu_gate_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct accel_activation *attributes = call->attributes;
-    const struct sdk_tensor *gate = call->inputs[0];
-    uint64_t begin, end;
 
-    sdk_split(gate->rows * gate->width, GRAIN, rank, ranks, &begin, &end);
-    device->kernels.gate(attributes->function, gate->planes[0], call->inputs[1]->planes[0], call->outputs[0]->planes[0],
-                         begin, end);
+    device->kernels.gate(attributes->function, call->inputs[0]->planes[0], call->inputs[1]->planes[0],
+                         call->outputs[0]->planes[0], begin, end);
 }
 
 const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -120,7 +117,13 @@ const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_n
     return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "x has to be F32 and index I32";
 }
 
-void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[1]->width;
+}
+
+void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct sdk_tensor *x = call->inputs[0];
     const int32_t *index = call->inputs[1]->planes[0];
@@ -128,9 +131,7 @@ void cpu_gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
     uint64_t row = x->rows * x->width / rows;
     const float *from = x->planes[0];
     float *to = call->outputs[0]->planes[0];
-    uint64_t begin, end;
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         uint64_t source = index[i] >= 0 && (uint64_t)index[i] < rows ? (uint64_t)index[i] : 0;
 

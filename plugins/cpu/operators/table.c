@@ -11,23 +11,25 @@
 #define MATMUL8(weight, text)                                                                                          \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
-        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .run = cpu_matmul_run,     \
-        .form = cpu_matmul_form, .work = cpu_matmul_work                                                               \
+        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
+        .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
+        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work                                                     \
     }
 #define MATMUL(weight, text)                                                                                           \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
-        .tolerance = EXACT, .check = cpu_matmul_check, .run = cpu_matmul_run, .work = cpu_matmul_work                  \
+        .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
+        .work = cpu_matmul_work                                                                                        \
     }
 #define EMBED(weight, text)                                                                                            \
     {                                                                                                                  \
         .op = ACCEL_OP_EMBED, .name = "embed " text, .precision = ACCEL_F32, .variant = (weight),                      \
-        .check = cpu_embed_check, .run = cpu_embed_run, .work = cpu_elements_work                                      \
+        .check = cpu_embed_check, .parts = cpu_embed_parts, .part = cpu_embed_part, .work = cpu_elements_work          \
     }
-#define ROW(op_, text, check_, run_, work_)                                                                            \
+#define ROW(op_, flags_, text, check_, kind, parts_, work_)                                                            \
     {                                                                                                                  \
-        .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .run = (run_),     \
-        .work = (work_)                                                                                                \
+        .op = (op_), .flags = (flags_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), \
+        .parts = cpu_##parts_##_parts, .part = cpu_##kind##_part, .work = cpu_##work_##_work                           \
     }
 #define ATTENTION(text, variant_, tolerance_)                                                                          \
     {                                                                                                                  \
@@ -97,17 +99,18 @@ const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     EMBED(CPU_IQ4_XS, "iq4_xs"),
     EMBED(CPU_MXFP4, "mxfp4"),
     EMBED(CPU_PLANAR, "planar"),
-    ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, cpu_rms_norm_run, cpu_rows_work),
-    ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, cpu_layer_norm_run, cpu_rows_work),
-    ROW(ACCEL_OP_ROTARY, "rotary", cpu_rotary_check, cpu_rotary_run, cpu_rotary_work),
-    ROW(ACCEL_OP_CACHE_WRITE, "cache write", cpu_cache_write_check, cpu_cache_write_run, cpu_cache_write_work),
+    ROW(ACCEL_OP_RMS_NORM, 0, "rms norm", NULL, rms_norm, rows, rows),
+    ROW(ACCEL_OP_LAYER_NORM, 0, "layer norm", NULL, layer_norm, rows, rows),
+    ROW(ACCEL_OP_ROTARY, SDK_KERNEL_PARTWISE, "rotary", cpu_rotary_check, rotary, rotary, rotary),
+    ROW(ACCEL_OP_CACHE_WRITE, SDK_KERNEL_PARTWISE, "cache write", cpu_cache_write_check, cache_write, cache_write,
+        cache_write),
     ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
-    ROW(ACCEL_OP_ADD, "add", NULL, cpu_add_run, cpu_elements_work),
-    ROW(ACCEL_OP_MUL, "mul", NULL, cpu_mul_run, cpu_elements_work),
-    ROW(ACCEL_OP_ACTIVATION, "activation", NULL, cpu_activation_run, cpu_elements_work),
-    ROW(ACCEL_OP_GATE, "gate", NULL, cpu_gate_run, cpu_elements_work),
-    ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, cpu_softmax_run, cpu_rows_work),
-    ROW(ACCEL_OP_GATHER, "gather", cpu_gather_check, cpu_gather_run, cpu_elements_work),
-    ROW(ACCEL_OP_ARGMAX, "argmax", cpu_argmax_check, cpu_argmax_run, cpu_rows_work),
+    ROW(ACCEL_OP_ADD, SDK_KERNEL_PARTWISE, "add", NULL, add, elements, elements),
+    ROW(ACCEL_OP_MUL, SDK_KERNEL_PARTWISE, "mul", NULL, mul, elements, elements),
+    ROW(ACCEL_OP_ACTIVATION, SDK_KERNEL_PARTWISE, "activation", NULL, activation, elements, elements),
+    ROW(ACCEL_OP_GATE, SDK_KERNEL_PARTWISE, "gate", NULL, gate, elements, elements),
+    ROW(ACCEL_OP_SOFTMAX, 0, "softmax", NULL, softmax, rows, rows),
+    ROW(ACCEL_OP_GATHER, 0, "gather", cpu_gather_check, gather, gather, elements),
+    ROW(ACCEL_OP_ARGMAX, 0, "argmax", cpu_argmax_check, argmax, rows, rows),
 };

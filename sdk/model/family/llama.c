@@ -355,17 +355,18 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
                                          .rounding = m->options->rounding,
                                          .scale = (float)(1.0 / sqrt(c->head_size))};
     struct accel_dim flat[ACCEL_RANK] = {symbolic(m->tokens), fixed((uint64_t)c->heads * c->value_size)};
-    uint32_t q = project(m, QUERY, layer, "q", x, c->q_bias, ACCEL_NO_VALUE);
-    uint32_t k = project(m, KEY, layer, "k", x, c->k_bias, ACCEL_NO_VALUE);
-    uint32_t v = project(m, VALUE, layer, "v", x, c->v_bias, ACCEL_NO_VALUE);
+    uint32_t q, k, v;
     uint32_t inputs[6];
     uint32_t out = ACCEL_NO_VALUE;
     char name[NAME];
 
-    q = turned(m, layer, "q", QUERY_NORM, heads_of(m, layer, "q_heads", q, c->heads, c->head_size));
+    /* What uses a product follows it at once: drivers can do both in one pass. */
+    q = project(m, QUERY, layer, "q", x, c->q_bias, ACCEL_NO_VALUE);
+    inputs[0] = turned(m, layer, "q", QUERY_NORM, heads_of(m, layer, "q_heads", q, c->heads, c->head_size));
+    k = project(m, KEY, layer, "k", x, c->k_bias, ACCEL_NO_VALUE);
     k = turned(m, layer, "k", KEY_NORM, heads_of(m, layer, "k_heads", k, c->kv_heads, c->head_size));
-    inputs[0] = q;
     inputs[1] = cache(m, layer, "k", m->options->k_type, (uint64_t)c->kv_heads * c->head_size, k);
+    v = project(m, VALUE, layer, "v", x, c->v_bias, ACCEL_NO_VALUE);
     inputs[2] = cache(m, layer, "v", m->options->v_type, (uint64_t)c->kv_heads * c->value_size, v);
     inputs[3] = m->step->table;
     inputs[4] = m->step->first;

@@ -4,10 +4,12 @@
  * A driver as a table of kernels: what the SDK's library needs to know of each, and what a kernel is called with.
  *
  * The library answers `claim` from the table, plans the memory of intermediates, binds, and runs a graph's nodes one
- * after the other on the ranks of the crew that the core lends, with a barrier between nodes.
+ * after the other on the ranks of the crew that the core lends; ranks meet where a node touches what another one wrote.
  *
- * A kernel's `run` is called by all ranks at the same time with the same call, and does the part that sdk_split gives
- * to its rank; what it reads was written by earlier nodes and is complete. Where a kernel says how much `work` a call
+ * A kernel has `part` or `run`. With `part` the library cuts the call: ranks fetch parts as they come, so that a rank
+ * whose processor was taken away for a while leaves its parts to the others, and nodes that follow one another part by
+ * part run as one. `run` is called by all ranks at the same time with the same call, and does what sdk_split gives to
+ * its rank. What a call reads was written by earlier nodes and is complete. Where a kernel says how much `work` a call
  * is, small nodes are left to rank 0 (ranks = 1, no barrier), and small steps to the caller's thread.
  */
 #ifndef ACCEL_DRIVER_KERNEL_H
@@ -64,6 +66,9 @@ const struct accel_value *sdk_output(const struct sdk_node *node, uint32_t index
 uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
 
 #define SDK_KERNEL_ONE_RANK 1u /**< flag: `run` does everything in rank 0; the other ranks do not call it */
+/** flag: where parts are elements of the output (there are as many), part begin .. end reads only those elements of
+ *  inputs that have as many. */
+#define SDK_KERNEL_PARTWISE 2u
 
 /** One kernel. Const. */
 struct sdk_kernel {
@@ -76,15 +81,25 @@ struct sdk_kernel {
     /** Answers NULL when the kernel runs this node as the operator says, else in words why not. NULL: any node whose
      *  values are all F32. The first kernel of the table that fits is taken. */
     const char *(*check)(const struct sdk_kernel *kernel, const struct sdk_node *node);
-    /** Does the part of rank `rank` of `ranks`. */
+    /** Does the part of rank `rank` of `ranks`. NULL where there is `part`. */
     void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+    /** How many things of this call ranks can do in any order without waiting for one another, and the number in whose
+     *  multiples they are to be cut. From the dims alone. */
+    uint64_t (*parts)(const struct sdk_call *call, uint64_t *out_grain);
+    /** Does things begin .. end. Results may not depend on the cuts. */
+    void (*part)(const struct sdk_call *call, uint64_t begin, uint64_t end);
     /** Optional: bytes of scratch for the dims of this call, asked once with the highest symbols and the most ranks: no
      *  step may need more. Tensors have dims but no addresses yet, here and in `form`. */
     uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks);
     /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number above 0 that names the
-     *  form. Nodes that want the same form of the same value share it: the first one makes it (`form_made` is 0) and
-     * has to wait at the barrier before it reads what other ranks made. 0 bytes: none. */
+     *  form. Nodes that want the same form of the same value share it: the library has it made by `form_part`; without
+     *  that the first one makes it (`form_made` is 0) and has to wait at the barrier before it reads what other ranks
+     *  made. 0 bytes: none. */
     uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form);
+    /** Optional, with `form_part`: as `parts` and `part`, of making the form. Where there are as many parts as input 0
+     *  has elements, a part reads those elements alone. */
+    uint64_t (*form_parts)(const struct sdk_call *call, uint64_t *out_grain);
+    void (*form_part)(const struct sdk_call *call, uint64_t begin, uint64_t end);
     /** Optional (every rank takes part): about how many nanoseconds the call takes one rank, from its dims alone; 0
      *  where it cannot be shared out. Asked when symbols change; right within a factor of two is good enough. */
     uint64_t (*work)(const struct sdk_call *call);
