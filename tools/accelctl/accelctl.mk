@@ -2,6 +2,14 @@
 # The command.
 bin_PROGRAMS += accelctl
 accelctl_sources = \
+	%D%/bench.h \
+	%D%/bench_against.c \
+	%D%/bench_cost.c \
+	%D%/bench_json.c \
+	%D%/bench_machine.c \
+	%D%/bench_model.c \
+	%D%/bench_print.c \
+	%D%/bench_rows.c \
 	%D%/calibration.c \
 	%D%/calibration.h \
 	%D%/common.c \
@@ -66,6 +74,7 @@ accelctl_sources = \
 	%D%/target.c \
 	%D%/target.h \
 	%D%/verb.h \
+	%D%/verb_bench.c \
 	%D%/verb_claims.c \
 	%D%/verb_devices.c \
 	%D%/verb_matrix.c \
@@ -92,4 +101,4 @@ accelctl_sources = \
 accelctl_SOURCES = %D%/main.c $(accelctl_sources)
 accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
-accelctl_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) $(SYSTEM_LIBS) -lm
+accelctl_LDADD = libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SYSTEM_LIBS) -lm

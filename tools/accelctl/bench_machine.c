@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the machine can do: measured in the run that it is held against, with the threads and places of that run. */
+#include "config.h"
+
+#include "tools/accelctl/bench.h"
+
+#include <accel/quant/format.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 15 };
+
+/* Of one run of a sequence: long against the start of threads, short against anybody's patience. */
+#define PEAK_SECONDS 0.02
+
+void bench_machine_threads(struct bench_machine *machine, const struct accel_plan *plan)
+{
+    uint32_t ranks = 1;
+
+    accel_plan_processor(plan, 0, &ranks);
+    machine->threads = ranks < 1 ? 1 : ranks > MEASURE_RANKS ? MEASURE_RANKS : ranks;
+    for (uint32_t r = 0; r < machine->threads; r++)
+        machine->processors[r] = accel_plan_processor(plan, r, &ranks);
+}
+
+/* 1 where a sequence gives right sums for such products. */
+static uint32_t suits(const struct measure_sequence *sequence, enum bench_products products)
+{
+    static const uint32_t bits[BENCH_PRODUCTS] = {0, 0, 8, 6, 5, 4};
+
+    if (sequence->kind == MEASURE_F32)
+        return 1;
+    if (sequence->kind == MEASURE_BF16)
+        return products == BENCH_BF16;
+    return bits[products] != 0 && sequence->bits >= bits[products];
+}
+
+static void choose_best(struct bench_machine *machine)
+{
+    for (uint32_t p = 0; p < BENCH_PRODUCTS; p++)
+        for (uint32_t i = 0; i < machine->sequence_count; i++) {
+            const struct bench_sequence *one = &machine->sequences[i];
+
+            if (suits(one->sequence, p) && (machine->best[p] == NULL || one->rate.most > machine->best[p]->rate.most))
+                machine->best[p] = one;
+        }
+}
+
+static uint32_t rounds_of(const struct bench *bench)
+{
+    uint64_t rounds = bench->chosen->rounds;
+
+    return rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds > ROUNDS_MOST ? ROUNDS_MOST : (uint32_t)rounds;
+}
+
+static int say_system(struct bench *bench, int wrong)
+{
+    char text[200];
+
+    snprintf(text, sizeof text, "measuring the machine on %u threads: %s", bench->machine.threads, strerror(wrong));
+    return say(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM", text, NULL);
+}
+
+int bench_machine_measure(struct bench *bench)
+{
+    struct bench_machine *machine = &bench->machine;
+    int wrong;
+
+    working_on(&bench->working, "measuring the machine");
+    wrong = measure_memory(machine->threads, machine->processors, rounds_of(bench), &machine->memory);
+    for (uint32_t i = 0; wrong == 0 && measure_sequence_get(i) != NULL; i++) {
+        const struct measure_sequence *sequence = measure_sequence_get(i);
+        struct bench_sequence *one = &machine->sequences[machine->sequence_count];
+
+        if (working_tell(&bench->working, i + 1, BENCH_SEQUENCES) != 0) {
+            bench->interrupted = 1;
+            return -1;
+        }
+        if (!sequence->is_here() || machine->sequence_count == BENCH_SEQUENCES)
+            continue;
+        one->sequence = sequence;
+        wrong =
+            measure_peak(sequence, machine->threads, machine->processors, rounds_of(bench), PEAK_SECONDS, &one->rate);
+        machine->sequence_count++;
+    }
+    if (wrong != 0)
+        return say_system(bench, wrong);
+    choose_best(machine);
+    machine->measured = 1;
+    return -1;
+}
+
+void bench_machine_again(struct bench *bench)
+{
+    struct bench_machine *machine = &bench->machine;
+    const struct bench_sequence *first = machine->best[BENCH_F32];
+    struct measure_spread rate;
+
+    if (!machine->measured || first == NULL || bench->interrupted)
+        return;
+    if (measure_peak(first->sequence, machine->threads, machine->processors, ROUNDS_LEAST, PEAK_SECONDS, &rate) == 0 &&
+        first->rate.most > 0)
+        machine->drift = rate.most / first->rate.most;
+}
+
+enum bench_products bench_products_of(uint32_t type, uint32_t rounding)
+{
+    struct accel_format format;
+
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return BENCH_F32;
+    if (format.kind == ACCEL_FORMAT_SCALAR)
+        return type == ACCEL_BF16 && (rounding == ACCEL_BF16 || rounding == ACCEL_Q8_0) ? BENCH_BF16 : BENCH_F32;
+    if (rounding != ACCEL_Q8_0)
+        return BENCH_F32;
+    return format.digit_bits <= 4   ? BENCH_INT4
+           : format.digit_bits == 5 ? BENCH_INT5
+           : format.digit_bits == 6 ? BENCH_INT6
+                                    : BENCH_INT8;
+}
+
+double bench_limit(const struct bench_machine *machine, const struct bench_cost *cost, enum bench_bound *out_bound,
+                   char name[32])
+{
+    const uint32_t is_cached = cost->step < machine->memory.cached_bytes && machine->memory.cached.most > 0;
+    const double rate = is_cached ? machine->memory.cached.most : machine->memory.read.most;
+    const double bytes = rate > 0 ? cost->bytes / rate : 0;
+    double operations = 0, longest = 0;
+
+    *out_bound = BENCH_BOUND_UNKNOWN;
+    name[0] = '\0';
+    if (!machine->measured)
+        return 0;
+    for (uint32_t p = 0; p < BENCH_PRODUCTS; p++) {
+        double seconds = machine->best[p] == NULL ? 0 : cost->products[p] / machine->best[p]->rate.most;
+
+        operations += seconds;
+        if (seconds > longest) {
+            longest = seconds;
+            snprintf(name, 32, "%s", machine->best[p]->sequence->name);
+        }
+    }
+    if (operations > bytes) {
+        *out_bound = BENCH_BOUND_OPERATIONS;
+        return operations;
+    }
+    if (bytes > 0) {
+        *out_bound = BENCH_BOUND_BYTES;
+        snprintf(name, 32, "%s read", is_cached ? "cache" : "memory");
+    }
+    return bytes;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a prompt and writing tokens, at a depth: with so many tokens in the caches before. Tokens are numbers without
+ * sense, drawn from a fixed seed; nothing is sampled. One round of each test is not counted.
+ */
+#include "config.h"
+
+#include "tools/accelctl/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Tests of one model in the order in which they run. */
+struct runner {
+    struct bench *bench;
+    struct accel_session *session;
+    int32_t *ids;
+    uint64_t room; /* tokens of the context */
+    uint64_t done; /* rounds, of `all` */
+    uint64_t all;
+};
+
+static int32_t *make_ids(uint64_t count, uint32_t vocabulary)
+{
+    int32_t *ids = calloc(count, sizeof *ids);
+    uint32_t state = 1;
+
+    for (uint64_t i = 0; ids != NULL && i < count; i++) {
+        state = state * 1664525u + 1013904223u; /* Numerical Recipes */
+        ids[i] = (int32_t)((uint64_t)state * vocabulary >> 32);
+    }
+    return ids;
+}
+
+/* Brings the caches to `depth` tokens, which is not timed. */
+static int32_t go_to(struct runner *runner, uint64_t depth)
+{
+    uint64_t length = accel_session_length(runner->session);
+    const float *logits;
+
+    if (length > depth)
+        return accel_session_truncate(runner->session, depth, &runner->bench->error);
+    if (length == depth)
+        return ACCEL_OK;
+    return accel_session_feed(runner->session, runner->ids + length, depth - length, &logits, &runner->bench->error);
+}
+
+/* One round: `prompt` tokens in one feed, then `tokens` one by one. */
+static int32_t run_round(struct runner *runner, uint64_t depth, uint64_t prompt, uint64_t tokens, double *out_seconds)
+{
+    struct accel_error *error = &runner->bench->error;
+    const float *logits;
+    double begun;
+    int32_t code = go_to(runner, depth);
+
+    begun = measure_seconds();
+    if (code == ACCEL_OK && prompt > 0)
+        code = accel_session_feed(runner->session, runner->ids + depth, prompt, &logits, error);
+    for (uint64_t t = 0; code == ACCEL_OK && t < tokens; t++)
+        code = accel_session_feed(runner->session, runner->ids + depth + prompt + t, 1, &logits, error);
+    *out_seconds = measure_seconds() - begun;
+    return code;
+}
+
+/* Of a whole round: steps of at most a batch, then steps of one token. */
+static int32_t add_cost(struct runner *runner, struct bench_row *row)
+{
+    const struct accel_graph *graph = accel_session_graph(runner->session);
+    const uint64_t batch = accel_session_batch(runner->session);
+    int32_t code = ACCEL_OK;
+
+    for (uint64_t done = 0; code == ACCEL_OK && done < row->prompt;) {
+        uint64_t tokens = row->prompt - done < batch ? row->prompt - done : batch;
+
+        done += tokens;
+        code = bench_cost_step(graph, tokens, 1, row->depth + done, &row->cost, &runner->bench->error);
+    }
+    for (uint64_t t = 1; code == ACCEL_OK && t <= row->tokens; t++)
+        code = bench_cost_step(graph, 1, 1, row->depth + row->prompt + t, &row->cost, &runner->bench->error);
+    return code;
+}
+
+static struct bench_row *add_row(struct runner *runner, enum bench_subject subject, uint64_t depth, uint64_t prompt,
+                                 uint64_t tokens)
+{
+    struct bench *bench = runner->bench;
+    const uint64_t count = prompt + tokens;
+    struct bench_row *row;
+
+    if (depth == 0)
+        row = bench_row_add(bench, subject, (uint32_t)bench->chosen->rounds, "%s %llu", bench_subject_name(subject),
+                            (unsigned long long)count);
+    else
+        row = bench_row_add(bench, subject, (uint32_t)bench->chosen->rounds, "%s %llu at %llu",
+                            bench_subject_name(subject), (unsigned long long)count, (unsigned long long)depth);
+    if (row == NULL)
+        return NULL;
+    row->depth = depth;
+    row->prompt = prompt;
+    row->tokens = tokens;
+    row->units = (double)count;
+    return add_cost(runner, row) == ACCEL_OK ? row : NULL;
+}
+
+/* Answers ACCEL_OK with bench->interrupted set after an interrupt. */
+static int32_t run_test(struct runner *runner, enum bench_subject subject, uint64_t depth, uint64_t prompt,
+                        uint64_t tokens)
+{
+    struct bench *bench = runner->bench;
+    struct bench_row *row;
+    double seconds;
+    int32_t code;
+
+    if (depth + prompt + tokens > runner->room) {
+        bench_warn(bench, "%s %llu at depth %llu is left out: the context has %llu tokens (--set context=...)",
+                   bench_subject_name(subject), (unsigned long long)(prompt + tokens), (unsigned long long)depth,
+                   (unsigned long long)runner->room);
+        return ACCEL_OK;
+    }
+    row = add_row(runner, subject, depth, prompt, tokens);
+    if (row == NULL)
+        return bench->error.code;
+    code = run_round(runner, depth, prompt, tokens, &seconds);
+    for (uint64_t r = 0; code == ACCEL_OK && r < bench->chosen->rounds; r++) {
+        if (working_tell(&bench->working, ++runner->done, runner->all) != 0) {
+            bench->interrupted = 1;
+            return ACCEL_OK;
+        }
+        code = run_round(runner, depth, prompt, tokens, &seconds);
+        if (code == ACCEL_OK)
+            bench_row_time(row, seconds);
+    }
+    if (code != ACCEL_E_CANCELLED)
+        return code;
+    bench->interrupted = 1;
+    return ACCEL_OK;
+}
+
+static int32_t run_subject(struct runner *runner, enum bench_subject subject, const struct bench_numbers *counts)
+{
+    struct bench *bench = runner->bench;
+    int32_t code = ACCEL_OK;
+
+    if (!bench->wanted[subject])
+        return ACCEL_OK;
+    working_on(&bench->working, subject == BENCH_PREFILL ? "reading prompts" : "writing tokens");
+    runner->done = 0;
+    runner->all = counts->count * bench->depths.count * bench->chosen->rounds;
+    for (uint32_t d = 0; d < bench->depths.count; d++)
+        for (uint32_t i = 0; code == ACCEL_OK && !bench->interrupted && i < counts->count; i++)
+            code = run_test(runner, subject, bench->depths.items[d], subject == BENCH_PREFILL ? counts->items[i] : 0,
+                            subject == BENCH_PREFILL ? 0 : counts->items[i]);
+    return code;
+}
+
+int bench_model(struct bench *bench, struct opened *opened)
+{
+    struct runner runner = {.bench = bench, .session = opened->session};
+    int32_t code;
+
+    bench->session = opened->session;
+    working_on(&bench->working, "loading");
+    code = accel_session_load(opened->session, &bench->error);
+    runner.room = accel_session_context(opened->session);
+    if (code == ACCEL_OK) {
+        runner.ids = make_ids(runner.room, accel_model_facts_of(opened->model)->vocabulary);
+        if (runner.ids == NULL)
+            code = accel_error_set(&bench->error, ACCEL_E_MEMORY, "no memory for the tokens of a prompt");
+    }
+    if (code == ACCEL_OK)
+        code = run_subject(&runner, BENCH_PREFILL, &bench->prompts);
+    if (code == ACCEL_OK && !bench->interrupted)
+        code = run_subject(&runner, BENCH_DECODE, &bench->tokens);
+    bench->session = NULL;
+    free(runner.ids);
+    return code == ACCEL_OK ? -1 : say_error(bench->chosen->common.json, &bench->error);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/bench.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct option_row options[] = {
+    {"prompt", 'p', OPTION_TEXT, offsetof(struct bench_options, prompts), "N,N...",
+     "lengths of prompts to read; without: 512", 0, 0},
+    {"tokens", 'n', OPTION_TEXT, offsetof(struct bench_options, tokens), "N,N...",
+     "numbers of tokens to write; without: 128", 0, 0},
+    {"depth", 'D', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
+     "tokens in the caches before prefill and decode begin; without: 0", 0, 0},
+    {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
+     "of attention: tokens in the caches; without: 512,2048,8192", 0, 0},
+    {"type", 0, OPTION_TEXT, offsetof(struct bench_options, types), "TYPE,TYPE...",
+     "of operators: types of weights; without: f16,q8_0,q4_0,q4_k", 0, 0},
+    {"operator", 0, OPTION_TEXT, offsetof(struct bench_options, operators), "NAME,NAME...",
+     "of operators: which; without: all", 0, 0},
+    {"shape", 0, OPTION_TEXT, offsetof(struct bench_options, shapes), "MxNxK,...",
+     "of operators: rows of x, of the weight, and their width", 0, 0},
+    {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
+     "times that each test is measured, after one that is not counted; without: 5", 1, BENCH_ROUNDS},
+    {"threads", 't', OPTION_NUMBER, offsetof(struct bench_options, threads), "N",
+     "the same as --set cpu.threads=N; without: as planned", 1, MEASURE_RANKS},
+    {"against", 'a', OPTION_LIST, offsetof(struct bench_options, against), "FILE",
+     "put another run beside: of llama-bench -o json or -o jsonl, or of accelctl bench --json; may be repeated", 0, 0},
+    {"sqlite", 0, OPTION_TEXT, offsetof(struct bench_options, sqlite), "FILE",
+     "append the results to a database, which is made where there is none", 0, 0},
+    PLAN_OPTIONS(struct bench_options, common),
+    COMMON_OPTIONS(struct bench_options, common),
+};
+
+/* ---- what was asked for ---- */
+
+static int refuse(const struct bench *bench, const char *format, const char *text)
+{
+    char whole[256];
+
+    snprintf(whole, sizeof whole, format, text);
+    return say(bench->chosen->common.json, EXIT_USAGE, "usage", whole,
+               "accelctl bench --help lists arguments and options");
+}
+
+/* Words of subjects come first; what stands behind them is the model. */
+static int read_subjects(struct bench *bench, int count, char **arguments)
+{
+    int at = 0;
+
+    for (uint32_t s = 0; at < count;) {
+        for (s = 0; s < BENCH_SUBJECTS && strcmp(arguments[at], bench_subject_name(s)) != 0;)
+            s++;
+        if (s == BENCH_SUBJECTS)
+            break;
+        bench->wanted[s] = 1;
+        at++;
+    }
+    if (count - at > 1)
+        return refuse(bench, "bench: one model at a time, not '%.100s' too", arguments[at + 1]);
+    if (at < count)
+        bench->path = arguments[at];
+    if (at == 0)
+        bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
+            bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;
+    for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
+        if (bench->wanted[s])
+            return refuse(bench, "bench %s: wants a model", bench_subject_name(s));
+    return -1;
+}
+
+static int read_numbers(const struct bench *bench, const char *name, const char *text, uint64_t least,
+                        struct bench_numbers *out)
+{
+    char words[160];
+
+    snprintf(words, sizeof words, "%s wants whole numbers from %" PRIu64 " on with commas between, not '%.60s'", name,
+             least, text);
+    out->count = 0;
+    for (const char *at = text; out->count < BENCH_LIST; at++) {
+        char *end = NULL;
+
+        errno = 0;
+        out->items[out->count] = strtoull(at, &end, 10);
+        if (errno != 0 || end == at || *at < '0' || *at > '9' || out->items[out->count] < least ||
+            out->items[out->count] > UINT32_MAX)
+            break;
+        out->count++;
+        if (*end == '\0')
+            return -1;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return refuse(bench, "bench: %.150s", words);
+}
+
+static int read_lists(struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    int code = read_numbers(bench, "--prompt", chosen->prompts, 1, &bench->prompts);
+
+    if (code < 0)
+        code = read_numbers(bench, "--tokens", chosen->tokens, 1, &bench->tokens);
+    if (code < 0)
+        code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
+    return code < 0 ? read_numbers(bench, "--length", chosen->lengths, 1, &bench->lengths) : code;
+}
+
+/* ---- facts ---- */
+
+static void set_text(struct bench *bench, const char *key, const char *text)
+{
+    json_object_set_new(bench->facts, key, json_text(text));
+}
+
+static void gather_host(struct bench *bench, const struct accel_context *context)
+{
+    json_t *host = json_object();
+    char text[64];
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    set_text(bench, "begun", text);
+    set_text(bench, "version", accel_version());
+    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
+        const struct accel_fact *fact = accel_fact_get(context, i);
+
+        json_object_set_new(host, fact->key, json_text(fact->value));
+        if (strcmp(fact->key, "cpu.model") == 0)
+            set_text(bench, "processor", fact->value);
+    }
+    json_object_set_new(bench->facts, "host", host);
+}
+
+static const char *setting_text(const struct accel_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    return setting == NULL ? "?" : setting->value;
+}
+
+static void gather_plan(struct bench *bench, const struct accel_plan *plan)
+{
+    const struct accel_device_info *device = accel_plan_device(plan);
+    char text[200];
+
+    set_text(bench, "device", device->name);
+    set_text(bench, "device_detail", device->facts->detail);
+    set_text(bench, "settings", accel_plan_variant(plan));
+    snprintf(text, sizeof text, "%.20s, %.20s", setting_text(plan, "kv.type.k"), setting_text(plan, "kv.type.v"));
+    set_text(bench, "kv", text);
+}
+
+static void gather_model(struct bench *bench, const struct opened *opened)
+{
+    const struct accel_model_facts *facts = accel_model_facts_of(opened->model);
+    char text[300];
+
+    set_text(bench, "model_file", bench->path);
+    snprintf(text, sizeof text, "%.60s, %u layers x %u, %" PRIu64 " parameters, %.100s", facts->architecture,
+             facts->layers, facts->hidden, facts->parameters, facts->types);
+    set_text(bench, "model", text);
+    json_object_set_new(bench->facts, "model_bytes", json_integer((json_int_t)facts->weight_bytes));
+    json_object_set_new(bench->facts, "model_parameters", json_integer((json_int_t)facts->parameters));
+}
+
+/* ---- the machine's behaviour ---- */
+
+enum { NOISY_ROWS = 5 };
+
+static void judge_noise(struct bench *bench)
+{
+    const struct measure_noise *noise = &bench->noise;
+    uint32_t told = 0;
+
+    if (noise->stolen > 0.02)
+        bench_warn(bench, "the hypervisor took %.0f %% of a processor away while this ran (/proc/stat, steal)",
+                   100 * noise->stolen);
+    if (noise->others > 0.05)
+        bench_warn(bench, "other programs used %.0f %% of a processor meanwhile", 100 * noise->others);
+    if (noise->throttled > 0)
+        bench_warn(bench, "the control group's quota held this run back for %.2f s", noise->throttled);
+    if (noise->hot > 0)
+        bench_warn(bench, "processors slowed down for their temperature %" PRIu64 " times", noise->hot);
+    if (bench->machine.drift > 0 && (bench->machine.drift < 0.95 || bench->machine.drift > 1.05))
+        bench_warn(bench, "%s ran at %.0f %% of its first speed in the end: the clock, or a neighbour, has changed",
+                   bench->machine.best[BENCH_F32]->sequence->name, 100 * bench->machine.drift);
+    for (uint32_t i = 0; i < bench->count; i++) {
+        const struct measure_spread *time = &bench->rows[i].time;
+
+        if (time->count >= 3 && time->upper - time->lower > 0.1 * time->median && told++ < NOISY_ROWS)
+            bench_warn(bench, "%s: half of the rounds lie %.0f %% of the median apart; do not trust the last digits",
+                       bench->rows[i].name, 100 * (time->upper - time->lower) / time->median);
+        if (bench->rows[i].limit > 0 && time->count > 0 && bench->rows[i].limit > 1.05 * time->median)
+            bench_warn(bench,
+                       "%s is faster than its limit: the limit was measured low, or a part of the bytes stayed in a "
+                       "cache of %.0f MiB",
+                       bench->rows[i].name, measure_last_cache() / 1048576);
+    }
+}
+
+/* ---- the verb ---- */
+
+static uint32_t wants_model(const struct bench *bench)
+{
+    return bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH] ||
+           bench->wanted[BENCH_ATTENTION];
+}
+
+static uint64_t largest(const struct bench_numbers *numbers)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < numbers->count; i++)
+        most = numbers->items[i] > most ? numbers->items[i] : most;
+    return most;
+}
+
+static uint32_t is_set(const struct common *common, const char *key)
+{
+    const size_t length = strlen(key);
+
+    for (uint32_t i = 0; i < common->sets.count; i++)
+        if (strncmp(common->sets.items[i], key, length) == 0 && common->sets.items[i][length] == '=')
+            return 1;
+    return 0;
+}
+
+/* Caches for the longest test, and no more than the model was made for. */
+static int choose_context(struct bench *bench, uint64_t *out_context)
+{
+    struct accel_model *model = NULL;
+    uint64_t tokens = 0;
+
+    if (bench->wanted[BENCH_PREFILL])
+        tokens = largest(&bench->prompts);
+    if (bench->wanted[BENCH_DECODE] && largest(&bench->tokens) > tokens)
+        tokens = largest(&bench->tokens);
+    tokens += largest(&bench->depths);
+    if (accel_model_open(bench->path, NULL, &model, NULL) == ACCEL_OK) {
+        const uint64_t made_for = accel_model_facts_of(model)->context;
+
+        if (made_for != 0 && tokens > made_for)
+            tokens = made_for;
+    }
+    accel_model_close(model);
+    *out_context = tokens < 1 ? 1 : tokens;
+    return -1;
+}
+
+static int run_with_model(struct bench *bench, struct opened *opened)
+{
+    char context[32], threads[32];
+    struct accel_given more[2];
+    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
+    uint64_t tokens;
+    int code = choose_context(bench, &tokens);
+
+    if (code >= 0)
+        return code;
+    snprintf(context, sizeof context, "%" PRIu64 "tok", tokens);
+    snprintf(threads, sizeof threads, "%" PRIu64, bench->chosen->threads);
+    if (!is_set(&bench->chosen->common, "context"))
+        more[wish.more_count++] = (struct accel_given){"context", context, "longest test of accelctl bench"};
+    if (bench->chosen->threads != 0)
+        more[wish.more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
+    code = open_model(&bench->chosen->common, &wish, opened);
+    if (code >= 0)
+        return code;
+    gather_host(bench, opened->context);
+    gather_plan(bench, accel_session_plan(opened->session));
+    gather_model(bench, opened);
+    bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
+    code = bench_machine_measure(bench);
+    if (code < 0 && !bench->interrupted && (bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE]))
+        code = bench_model(bench, opened);
+    return code;
+}
+
+static int finish(struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    struct measure_moment ended;
+    json_t *document = NULL;
+    int code = -1;
+
+    measure_moment(&ended);
+    measure_noise(&bench->begun, &ended, &bench->noise);
+    bench_machine_again(bench);
+    bench_rows_finish(bench);
+    judge_noise(bench);
+    bench_against_match(bench);
+    if (chosen->common.json || chosen->sqlite != NULL) {
+        document = bench_json(bench);
+        if (document == NULL)
+            return say(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the results", NULL);
+    }
+    if (!chosen->common.json)
+        bench_print(bench);
+    else
+        code = print_json(json_incref(document), "accelctl/bench/1");
+    json_decref(document);
+    if (code > EXIT_DONE)
+        return code;
+    return bench->interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int measure(struct bench *bench)
+{
+    struct opened opened = {0};
+    int code;
+
+    bench->facts = json_object();
+    measure_moment(&bench->begun);
+    working_begin(&bench->working, &bench->session, 1);
+    code = wants_model(bench) ? run_with_model(bench, &opened) : -1;
+    working_end(&bench->working);
+    close_model(&opened);
+    return code < 0 ? finish(bench) : code;
+}
+
+static void free_all(struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->count; i++)
+        free(bench->rows[i].seconds);
+    free(bench->rows);
+    json_decref(bench->facts);
+    json_decref(bench->warnings);
+    bench_against_free(bench->peer);
+}
+
+static int run(int count, char **arguments, const struct verb *verb)
+{
+    struct bench_options chosen = {.prompts = "512",
+                                   .tokens = "128",
+                                   .depths = "0",
+                                   .lengths = "512,2048,8192",
+                                   .types = "f16,q8_0,q4_0,q4_k",
+                                   .rounds = 5};
+    struct bench bench = {.chosen = &chosen};
+    int code = parse_options(verb, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    bench.warnings = json_array();
+    code = read_subjects(&bench, count, arguments);
+    if (code < 0)
+        code = read_lists(&bench);
+    if (code < 0)
+        code = bench_against_read(&bench);
+    if (code < 0)
+        code = measure(&bench);
+    free_all(&bench);
+    return code;
+}
+
+const struct verb verb_bench = {
+    .name = "bench",
+    .summary = "how fast a model or an operator runs, and how near that is to what the machine allows",
+    .arguments = "[SUBJECT...] [MODEL]",
+    .detail =
+        "SUBJECT is one of prefill, decode, attention, batch and load, which want a MODEL, operators and machine; "
+        "without "
+        "one all that want a model are measured. Before anything else the machine is measured, with the threads of "
+        "the run: what main memory gives, and what each sequence of multiplying instructions that the processor has "
+        "does in registers. Each result stands beside the least time that these allow for its bytes and its "
+        "multiply-adds; doc/benchmark.md has the formulas.\n"
+        "--against puts a run of llama-bench, or an earlier one of this command, into the table: a ratio above 1 says "
+        "that this run is the faster one. What differs between both is told.\n"
+        "Rates are medians, with quartiles. What disturbed the machine meanwhile is told. An interrupt (Ctrl-C) ends "
+        "the work, and what was measured until then is printed.",
+    .example = "llama-bench -m model.gguf -o json > theirs.json; accelctl bench --against theirs.json prefill decode "
+               "model.gguf\nthe same tests with both programs",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .least = 1,
+    .most = 8,
+    .run = run,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sequences of x86-64, written as assembly so that no compiler moves a sum into memory or leaves a product out: that
+ * happened to intrinsics, and halved what was printed. Sums are registers 0 to 11; 12 is between, 13 holds ones, 14 one
+ * factor and 15 the other. All factors are zero, which is as fast as any number.
+ */
+#include "config.h"
+
+#include "tools/measure/sequences.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Each of twelve sums once. */
+#define TWELVE(one)                                                                                                    \
+    one("0") one("1") one("2") one("3") one("4") one("5") one("6") one("7") one("8") one("9") one("10") one("11")
+#define CLOBBERED                                                                                                      \
+    "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",         \
+        "xmm13", "xmm14", "xmm15", "cc"
+
+/* A function that takes `turns` turns over `body`; VEX forms clear the upper parts of registers. */
+#define SEQUENCE(name, body)                                                                                           \
+    static void name(uint64_t turns)                                                                                   \
+    {                                                                                                                  \
+        __asm__ volatile("vpxor %%xmm13, %%xmm13, %%xmm13\n"                                                           \
+                         "vpxor %%xmm14, %%xmm14, %%xmm14\n"                                                           \
+                         "vpxor %%xmm15, %%xmm15, %%xmm15\n"                                                           \
+                         ".p2align 5\n"                                                                                \
+                         "1:\n" body "dec %0\n"                                                                        \
+                         "jnz 1b\n"                                                                                    \
+                         "vzeroupper\n"                                                                                \
+                         : "+r"(turns)                                                                                 \
+                         :                                                                                             \
+                         : CLOBBERED);                                                                                 \
+    }
+
+#define FMA_YMM(i) "vfmadd231ps %%ymm14, %%ymm15, %%ymm" i "\n"
+#define FMA_ZMM(i) "vfmadd231ps %%zmm14, %%zmm15, %%zmm" i "\n"
+#define VNNI_ZMM(i) "vpdpbusd %%zmm14, %%zmm15, %%zmm" i "\n"
+#define BF16_ZMM(i) "vdpbf16ps %%zmm14, %%zmm15, %%zmm" i "\n"
+SEQUENCE(fma_ymm, TWELVE(FMA_YMM))
+
+/* The VEX form of vpdpbusd as bytes, since assemblers that lack its name are in use: ymm I += ymm14 . ymm15, I < 8. */
+#define AVX_VNNI(byte) ".byte 0xc4, 0xc2, 0x0d, 0x50, " byte "\n"
+SEQUENCE(avx_vnni, AVX_VNNI("0xc7") AVX_VNNI("0xcf") AVX_VNNI("0xd7") AVX_VNNI("0xdf") AVX_VNNI("0xe7") AVX_VNNI("0xef")
+                       AVX_VNNI("0xf7") AVX_VNNI("0xff"))
+
+/*
+ * Products of 8 bits come as sums of two in 16 bits. PRODUCTS makes four into 8 to 11; MORE adds four to them, made
+ * first all and then added, since a processor that gives instructions to units in their order is a tenth slower where
+ * they alternate; WIDEN makes 32 bits of the sums, and adds those to 0 to 3.
+ */
+#define PRODUCT(r, to) "vpmaddubsw %%" r "14, %%" r "15, %%" r to "\n"
+#define PRODUCTS(r) PRODUCT(r, "8") PRODUCT(r, "9") PRODUCT(r, "10") PRODUCT(r, "11")
+#define ADD(r, from, to) "vpaddw %%" r from ", %%" r to ", %%" r to "\n"
+#define MORE(r)                                                                                                        \
+    PRODUCT(r, "4")                                                                                                    \
+    PRODUCT(r, "5")                                                                                                    \
+    PRODUCT(r, "6") PRODUCT(r, "7") ADD(r, "4", "8") ADD(r, "5", "9") ADD(r, "6", "10") ADD(r, "7", "11")
+#define WIDEN_ONE(r, from, to)                                                                                         \
+    "vpmaddwd %%" r "13, %%" r from ", %%" r from "\nvpaddd %%" r from ", %%" r to ", %%" r to "\n"
+#define WIDEN(r) WIDEN_ONE(r, "8", "0") WIDEN_ONE(r, "9", "1") WIDEN_ONE(r, "10", "2") WIDEN_ONE(r, "11", "3")
+#define SUMS_2(r) PRODUCTS(r) MORE(r) WIDEN(r)
+#define SUMS_4(r) PRODUCTS(r) MORE(r) MORE(r) MORE(r) WIDEN(r)
+#define SUMS_8(r) PRODUCTS(r) MORE(r) MORE(r) MORE(r) MORE(r) MORE(r) MORE(r) MORE(r) WIDEN(r)
+#define AT_ONCE_YMM(i) PRODUCT("ymm", "12") WIDEN_ONE("ymm", "12", i)
+SEQUENCE(madd_ymm_1, TWELVE(AT_ONCE_YMM))
+SEQUENCE(madd_ymm_2, SUMS_2("ymm"))
+SEQUENCE(madd_ymm_4, SUMS_4("ymm"))
+SEQUENCE(madd_ymm_8, SUMS_8("ymm"))
+
+#if defined(HAVE_AVX512)
+SEQUENCE(fma_zmm, TWELVE(FMA_ZMM))
+SEQUENCE(vnni_zmm, TWELVE(VNNI_ZMM))
+#define AT_ONCE_ZMM(i) PRODUCT("zmm", "12") WIDEN_ONE("zmm", "12", i)
+SEQUENCE(madd_zmm_1, TWELVE(AT_ONCE_ZMM))
+SEQUENCE(madd_zmm_8, SUMS_8("zmm"))
+#endif
+#if defined(HAVE_AVX512BF16)
+SEQUENCE(bf16_zmm, TWELVE(BF16_ZMM))
+#endif
+
+/* ---- what is here ---- */
+
+/* State of registers that the system saves. */
+static uint32_t saved_state(void)
+{
+    uint32_t a, b, c, d;
+
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return 0;
+    __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return a;
+}
+
+/* Words of leaf 7, all 0 where the state that `needed` names is not saved. */
+static void leaf7(uint32_t subleaf, uint32_t needed, uint32_t out[4])
+{
+    out[0] = out[1] = out[2] = out[3] = 0;
+    if ((saved_state() & needed) == needed)
+        (void)__get_cpuid_count(7, subleaf, &out[0], &out[1], &out[2], &out[3]);
+}
+
+#define STATE_YMM 0x06u
+#define STATE_ZMM 0xe6u
+
+static uint32_t has_avx2(void)
+{
+    uint32_t w[4];
+
+    leaf7(0, STATE_YMM, w);
+    return w[1] >> 5 & 1u;
+}
+
+static uint32_t has_fma(void)
+{
+    uint32_t a, b, c = 0, d;
+
+    return has_avx2() && __get_cpuid(1, &a, &b, &c, &d) && (c >> 12 & 1u);
+}
+
+static uint32_t has_avx_vnni(void)
+{
+    uint32_t w[4];
+
+    leaf7(1, STATE_YMM, w);
+    return has_avx2() && (w[0] >> 4 & 1u);
+}
+
+#if defined(HAVE_AVX512)
+static uint32_t has_avx512f(void)
+{
+    uint32_t w[4];
+
+    leaf7(0, STATE_ZMM, w);
+    return w[1] >> 16 & 1u;
+}
+
+static uint32_t has_avx512bw(void)
+{
+    uint32_t w[4];
+
+    leaf7(0, STATE_ZMM, w);
+    return has_avx512f() && (w[1] >> 30 & 1u);
+}
+
+static uint32_t has_avx512vnni(void)
+{
+    uint32_t w[4];
+
+    leaf7(0, STATE_ZMM, w);
+    return has_avx512f() && (w[2] >> 11 & 1u);
+}
+#endif
+#if defined(HAVE_AVX512BF16)
+static uint32_t has_avx512bf16(void)
+{
+    uint32_t w[4];
+
+    leaf7(1, STATE_ZMM, w);
+    return w[0] >> 5 & 1u;
+}
+#endif
+
+/*
+ * Bits of digits: a product of unsigned b bits with 8 signed bits, two of them summed, is at most 2 (2^b - 1) 127; n of
+ * these fit 16 bits up to 32767. 8 bits are multiplied as magnitudes of at most 127 with the sign on the other side,
+ * and that sign is left out of the count.
+ */
+const struct measure_sequence measure_machine_sequences[] = {
+#if defined(HAVE_AVX512)
+    {"fma zmm", "16 floats at once, multiplied and added", MEASURE_F32, 0, 12 * 16, has_avx512f, fma_zmm},
+#endif
+    {"fma ymm", "8 floats at once, multiplied and added", MEASURE_F32, 0, 12 * 8, has_fma, fma_ymm},
+#if defined(HAVE_AVX512BF16)
+    {"vdpbf16ps zmm", "32 products of bf16, summed in 16 floats", MEASURE_BF16, 0, 12 * 32, has_avx512bf16, bf16_zmm},
+#endif
+#if defined(HAVE_AVX512)
+    {"vpdpbusd zmm", "64 products of 8 bits, summed in 16 integers (VNNI)", MEASURE_INT8, 8, 12 * 64, has_avx512vnni,
+     vnni_zmm},
+    {"maddubs zmm", "64 products of 8 bits, widened to 32 bits at once", MEASURE_INT8, 8, 12 * 64, has_avx512bw,
+     madd_zmm_1},
+    {"maddubs zmm x8", "64 products of 4 with 8 bits, widened after 8 sums in 16 bits", MEASURE_INT8, 4, 4 * 8 * 64,
+     has_avx512bw, madd_zmm_8},
+#endif
+    {"vpdpbusd ymm", "32 products of 8 bits, summed in 8 integers (AVX-VNNI)", MEASURE_INT8, 8, 8 * 32, has_avx_vnni,
+     avx_vnni},
+    {"maddubs ymm", "32 products of 8 bits, widened to 32 bits at once", MEASURE_INT8, 8, 12 * 32, has_avx2,
+     madd_ymm_1},
+    {"maddubs ymm x2", "32 products of 6 with 8 bits, widened after 2 sums in 16 bits", MEASURE_INT8, 6, 4 * 2 * 32,
+     has_avx2, madd_ymm_2},
+    {"maddubs ymm x4", "32 products of 5 with 8 bits, widened after 4 sums in 16 bits", MEASURE_INT8, 5, 4 * 4 * 32,
+     has_avx2, madd_ymm_4},
+    {"maddubs ymm x8", "32 products of 4 with 8 bits, widened after 8 sums in 16 bits", MEASURE_INT8, 4, 4 * 8 * 32,
+     has_avx2, madd_ymm_8},
+};
+const uint32_t measure_machine_sequence_count = sizeof measure_machine_sequences / sizeof *measure_machine_sequences;
+#endif

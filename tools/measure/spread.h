@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a list of measured times says: order statistics, since times have a floor and a long tail. */
+#ifndef MEASURE_SPREAD_H
+#define MEASURE_SPREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct measure_spread {
+    uint32_t count;
+    uint32_t outliers; /* above the upper quartile by more than 1.5 times the distance of the quartiles */
+    double least;
+    double lower; /* quartiles by linear interpolation between the neighbours (type 7 of Hyndman and Fan, 1996) */
+    double median;
+    double upper;
+    double most;
+};
+
+/* Of `count` numbers, in any order; they are sorted in place. All zero where there is none. */
+void measure_spread(double *values, uint32_t count, struct measure_spread *out_spread);
+
+#endif
