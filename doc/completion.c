@@ -36,6 +36,7 @@ static const struct {
     {"plan", "device", {"NAME", "_accelctl_names devices; _accelctl_names platforms", "_accelctl_names devices"}},
     {"run", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
     {"eval", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
+    {"bench", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
     {"trace", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
 };
 

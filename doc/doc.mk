@@ -3,6 +3,7 @@
 # test holds them against it.
 dist_man_MANS += \
 	%D%/accelctl.1 \
+	%D%/accelctl-bench.1 \
 	%D%/accelctl-claims.1 \
 	%D%/accelctl-devices.1 \
 	%D%/accelctl-matrix.1 \

@@ -22,6 +22,7 @@ static const struct {
     {"eval", "group", "32 64 128 256 512 row"},
     {"eval", "scheme", "symmetric asymmetric"},
     {"eval", "method", "nearest search importance gptq"},
+    {"bench", "operator", "matmul attention rms_norm rotary gate softmax embed argmax"},
     {"plan", "emit", "llama-server vllm"},
     {"plan", "advise",
      "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "
