@@ -96,12 +96,11 @@ int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *co
                   struct accel_error *error)
 {
     const struct sdk_device *device = (const struct sdk_device *)base;
+    int32_t code = sdk_check_later(graphs, graph_count, options, error);
 
-    (void)options;
-    for (uint32_t g = 0; g < graph_count; g++) {
+    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
         for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
             struct accel_claim claim = {.graph = g};
-            int32_t code;
 
             claim_node(device, graphs[g], n, &claim);
             code = sink->claim(sink, &claim, error);
@@ -109,5 +108,5 @@ int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *co
                 return code;
         }
     }
-    return ACCEL_OK;
+    return code;
 }

@@ -11,6 +11,7 @@ libaccel_driver_la_SOURCES += \
 	%D%/estimate.c \
 	%D%/group.c \
 	%D%/instance.c \
+	%D%/later.c \
 	%D%/layout.c \
 	%D%/linux_wait.c \
 	%D%/lives.c \

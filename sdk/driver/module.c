@@ -103,9 +103,11 @@ int32_t sdk_module_create(struct accel_driver_device *base, const struct accel_g
     void *memory = NULL;
     int32_t code;
 
-    (void)options;
     (void)source;
     *out_module = NULL;
+    code = sdk_check_later(graphs, graph_count, options, error);
+    if (code != ACCEL_OK)
+        return code;
     if (writer != NULL)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "this driver compiles in memory and writes no blobs");
     code = device->host->allocate(device->host, ACCEL_MEMORY_PROGRAM,

@@ -158,6 +158,9 @@ int32_t sdk_module_create(struct accel_driver_device *device, const struct accel
                           struct accel_error *error);
 int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_set_description *description,
                        struct accel_driver_set **out_set, struct accel_error *error);
+/** Refuses by name what graphs and options set and this minor does not know (later.c). */
+int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
+                        const struct accel_compile_options *options, struct accel_error *error);
 int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error);

@@ -2,9 +2,20 @@
 # The conformance kit: holds a driver file against the ABI and against a scalar reference.
 bin_PROGRAMS += accel-conform
 accel_conform_SOURCES = \
+	%D%/abi.h \
+	%D%/abi_life.c \
+	%D%/abi_manners.c \
+	%D%/abi_memory.c \
+	%D%/abi_misuse.c \
+	%D%/certificate.c \
+	%D%/certificate.h \
 	%D%/child.c \
 	%D%/conform.h \
+	%D%/direct.c \
+	%D%/direct.h \
 	%D%/info.c \
+	%D%/known.c \
+	%D%/known.h \
 	%D%/list.c \
 	%D%/main.c \
 	%D%/op_attention.c \
@@ -23,4 +34,4 @@ accel_conform_SOURCES = \
 	%D%/tensor.h \
 	%D%/trial.c \
 	%D%/trial.h
-accel_conform_LDADD = libaccel-core.la libaccel-quant.la -lm
+accel_conform_LDADD = libaccel-core.la libaccel-quant.la $(SYSTEM_LIBS) -lm

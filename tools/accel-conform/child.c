@@ -2,13 +2,16 @@
 /* A test inside of its child: what it says goes to descriptor 3, one line each, a letter first. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
 #include "core/device/context.h"
+#include "core/plugin/gate.h"
 #include "core/plugin/load.h"
 #include "tools/accel-conform/conform.h"
 
@@ -131,6 +134,22 @@ void conform_begin(struct conform *conform, enum conform_needs needs)
 {
     if ((needs >= CONFORM_DRIVER && !load(conform)) || (needs >= CONFORM_DEVICE && !open_device(conform)))
         conform_end(conform);
+}
+
+const struct accel_plugin_note *conform_note(struct conform *conform)
+{
+    struct accel_elf_source source = {.name = conform->path, .fd = open(conform->path, O_RDONLY | O_CLOEXEC)};
+    struct accel_gate gate = {NULL, ""};
+    struct stat file;
+
+    if (source.fd < 0)
+        return NULL;
+    if (fstat(source.fd, &file) == 0) {
+        source.bytes = (uint64_t)file.st_size;
+        accel_gate_check(&source, &conform->arena, &gate, NULL);
+    }
+    close(source.fd);
+    return gate.note;
 }
 
 /* ---- numbers ---- */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "core/base/arena.h"
+#include "core/plugin/plugin.h"
 
 #define CONFORM_NAME 64u     /* bytes of a test's name */
 #define CONFORM_TESTS 1024u  /* most tests */
@@ -68,6 +69,10 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
 
 /* Every file with tests adds its own. */
 void conform_add_info(struct conform_list *list);
+void conform_add_life(struct conform_list *list);
+void conform_add_misuse(struct conform_list *list);
+void conform_add_memory(struct conform_list *list);
+void conform_add_manners(struct conform_list *list);
 void conform_add_rows(struct conform_list *list);
 void conform_add_places(struct conform_list *list);
 void conform_add_matmul(struct conform_list *list);
@@ -95,6 +100,9 @@ _Noreturn void conform_end(struct conform *conform);
 
 /** Takes a device's, driver's or machine's part of the work of a test. Ends the test where it cannot. */
 void conform_begin(struct conform *conform, enum conform_needs needs);
+
+/** What the note of the file says, or NULL. */
+const struct accel_plugin_note *conform_note(struct conform *conform);
 
 /* ---- numbers ---- */
 

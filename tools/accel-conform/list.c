@@ -24,6 +24,10 @@ void conform_list_fill(struct conform_list *list)
 {
     list->count = 0;
     conform_add_info(list);
+    conform_add_life(list);
+    conform_add_misuse(list);
+    conform_add_memory(list);
+    conform_add_manners(list);
     conform_add_rows(list);
     conform_add_places(list);
     conform_add_matmul(list);

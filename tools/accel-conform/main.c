@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/accel-conform/print.h"
+#include "tools/accel-conform/certificate.h"
+#include "tools/accel-conform/known.h"
 
 #define ROUNDS 3u
 #define DEADLINE 120u
@@ -202,15 +203,51 @@ static void add_up(struct run_report *report, const struct run_result *result)
     report->count++;
 }
 
+/* A certificate is of all tests: a part of them proves nothing. */
+static int certify(const struct run_report *report)
+{
+    struct accel_error error = {0};
+    char *path = NULL;
+    int32_t code;
+
+    if (report->options->filter != NULL && report->options->certificate == NULL)
+        return 0;
+    if (report->options->filter != NULL)
+        return complain("a certificate needs all tests: no --filter", "");
+    code = certificate_write(report, &path, &error);
+    if (code != ACCEL_OK)
+        fprintf(stderr, "accel-conform: the certificate was not written: %s\n", error.text);
+    else if (!report->options->is_json)
+        printf("certificate %s\n", path);
+    free(path);
+    return code == ACCEL_OK ? 0 : RUN_EXIT_USAGE;
+}
+
+static int finish(const struct run_report *report)
+{
+    int status;
+
+    if (report->count == 0)
+        return complain("no test is called ", report->options->filter);
+    if (report->options->is_json)
+        print_json(report);
+    else
+        print_report(report);
+    status = certify(report);
+    return report->failed != 0 ? RUN_EXIT_FAILED : status;
+}
+
 static int run_all(struct run_options *options, const struct conform_list *list, struct run_result *results)
 {
     struct run_report report = {.options = options, .results = results};
     struct accel_error error = {0};
     static struct run_facts facts;
+    static struct known known;
     int status;
 
     report.facts = &facts;
-    if (!run_test(options, &list->tests[0], &facts, &results[0], &error))
+    if (known_read(options, list, &known, &error) != ACCEL_OK ||
+        !run_test(options, &list->tests[0], &facts, &results[0], &error))
         return complain(error.text, "");
     status = explain_info(options, &results[0], &facts);
     if (status >= 0)
@@ -224,16 +261,11 @@ static int run_all(struct run_options *options, const struct conform_list *list,
             continue;
         if (!run_test(options, &list->tests[i], NULL, result, &error))
             return complain(error.text, "");
+        known_apply(&known, result);
         print_result(options, result);
         add_up(&report, result);
     }
-    if (report.count == 0)
-        return complain("no test is called ", options->filter);
-    if (options->is_json)
-        print_json(&report);
-    else
-        print_report(&report);
-    return report.failed == 0 ? 0 : RUN_EXIT_FAILED;
+    return finish(&report);
 }
 
 int main(int count, char **arguments)

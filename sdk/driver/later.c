@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a core of a later minor may ask for and this library does not know: members that were appended to a struct, bits
+ * of flags. Passing over them would do something else than was asked, so that they are refused by name.
+ */
+#include "sdk/driver/program.h"
+
+#include <string.h>
+
+/* Bytes past those that are known, which have to be zero. */
+static int32_t check_tail(const void *given, size_t known, const char *what, struct accel_error *error)
+{
+    const unsigned char *bytes = given;
+    uint32_t size;
+
+    memcpy(&size, given, sizeof size);
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return sdk_error(error, ACCEL_E_UNSUPPORTED,
+                             "%s sets a member at byte %zu, which ABI %u.%u of this driver does not know", what, i,
+                             ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    return ACCEL_OK;
+}
+
+static int32_t check_attributes(const struct accel_node *node, struct accel_error *error)
+{
+    static const size_t known[ACCEL_OP_END] = {
+        [ACCEL_OP_MATMUL] = sizeof(struct accel_matmul),       [ACCEL_OP_RMS_NORM] = sizeof(struct accel_norm),
+        [ACCEL_OP_LAYER_NORM] = sizeof(struct accel_norm),     [ACCEL_OP_ROTARY] = sizeof(struct accel_rotary),
+        [ACCEL_OP_ATTENTION] = sizeof(struct accel_attention), [ACCEL_OP_ACTIVATION] = sizeof(struct accel_activation),
+        [ACCEL_OP_GATE] = sizeof(struct accel_activation),
+    };
+
+    if (node->attributes == NULL || node->op >= ACCEL_OP_END)
+        return ACCEL_OK;
+    return check_tail(node->attributes, known[node->op] == 0 ? sizeof(uint64_t) : known[node->op],
+                      "the attributes of a node", error);
+}
+
+static int32_t check_graph(const struct accel_graph *graph, struct accel_error *error)
+{
+    int32_t code = check_tail(graph, sizeof *graph, "accel_graph", error);
+
+    for (uint32_t s = 0; s < graph->symbol_count && code == ACCEL_OK; s++)
+        code = check_tail(graph->symbols[s], sizeof *graph->symbols[s], "accel_symbol", error);
+    for (uint32_t v = 0; v < graph->value_count && code == ACCEL_OK; v++)
+        code = check_tail(graph->values[v], sizeof *graph->values[v], "accel_value", error);
+    for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
+        code = check_tail(graph->nodes[n], sizeof *graph->nodes[n], "accel_node", error);
+        if (code == ACCEL_OK)
+            code = check_attributes(graph->nodes[n], error);
+    }
+    return code;
+}
+
+int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
+                        const struct accel_compile_options *options, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    if (options != NULL && (options->flags & ~ACCEL_COMPILE_DETERMINISTIC) != 0)
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "accel_compile_options.flags 0x%x has unknown bits",
+                         options->flags);
+    if (options != NULL)
+        code = check_tail(options, sizeof *options, "accel_compile_options", error);
+    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
+        code = check_graph(graphs[g], error);
+    return code;
+}

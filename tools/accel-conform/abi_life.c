@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file, its entry, and the life of its objects: what every driver has to do, whatever it computes. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/plugin/gate.h"
+#include "core/plugin/intake.h"
+#include "tools/accel-conform/abi.h"
+
+/* ---- the file ---- */
+
+static void gate(struct conform *conform)
+{
+    struct accel_elf_source source = {.name = strrchr(conform->path, '/') + 1, .fd = -1};
+    struct accel_gate gate = {NULL, ""};
+    struct stat file;
+
+    conform_case(conform, "the file and its note");
+    source.fd = open(conform->path, O_RDONLY | O_CLOEXEC);
+    if (source.fd < 0 || fstat(source.fd, &file) != 0) {
+        conform_fail(conform, "it cannot be opened");
+        return;
+    }
+    source.bytes = (uint64_t)file.st_size;
+    conform_ok(conform, accel_gate_check(&source, &conform->arena, &gate, &conform->error), "the gate");
+    close(source.fd);
+    conform_case(conform, "a build id, by which results are remembered");
+    if (gate.build_id[0] == '\0')
+        conform_fail(conform, "the file has none: link with -Wl,--build-id");
+}
+
+/* ---- query ---- */
+
+static void query(struct conform *conform)
+{
+    const struct accel_driver *driver = conform->driver, *again = NULL;
+    accel_driver_query_function entry = NULL;
+    int32_t code;
+
+    conform_case(conform, "the entry answers the same each time");
+    if (!conform_ok(conform, accel_load_open(conform->path, &entry, &conform->error), "load"))
+        return;
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct accel_driver *one = NULL;
+
+        if (!conform_ok(conform, entry(ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, &one, &conform->error), "query"))
+            return;
+        if (again != NULL && one != again)
+            conform_fail(conform, "two calls answered two tables");
+        again = one;
+    }
+    conform_case(conform, "another major is refused by name");
+    again = driver;
+    code = entry(ACCEL_ABI_MAJOR + 1, 0, &again, &conform->error);
+    abi_refused(conform, code, ACCEL_E_ABI, again);
+    conform_case(conform, "an error may be missing");
+    again = driver;
+    code = entry(ACCEL_ABI_MAJOR + 1, 0, &again, NULL);
+    if (code == ACCEL_OK || again != NULL)
+        conform_fail(conform, "another major was taken, or the handle is not NULL");
+}
+
+void abi_refused(struct conform *conform, int32_t code, int32_t wanted, const void *handle)
+{
+    struct accel_error text = {0};
+
+    if (code == ACCEL_OK)
+        conform_fail(conform, "it was taken, and had to be refused");
+    else if (wanted != ACCEL_OK && code != wanted)
+        conform_fail(conform, "%s, expected %s: %s", accel_error_name(code), accel_error_name(wanted),
+                     conform->error.text);
+    else if (code > 0 || code < ACCEL_E_INTERNAL)
+        conform_fail(conform, "the code is %d, which means nothing", code);
+    if (code != ACCEL_OK && handle != NULL)
+        conform_fail(conform, "a handle was left behind by a failure: it has to be NULL");
+    if (code != ACCEL_OK && conform->error.code != code)
+        conform_fail(conform, "the answer is %s and the error says %s", accel_error_name(code),
+                     accel_error_name(conform->error.code));
+    if (code != ACCEL_OK && conform->error.text[0] == '\0')
+        conform_fail(conform, "the error has no text");
+    if (accel_intake_text(conform->error.text, "text of the error", &text) != ACCEL_OK ||
+        accel_intake_text(conform->error.remedy, "remedy of the error", &text) != ACCEL_OK)
+        conform_fail(conform, "%s", text.text);
+    accel_error_clear(&conform->error);
+}
+
+/* ---- devices ---- */
+
+/* What one enumerate gave, as text. */
+struct listing {
+    struct accel_device_sink sink;
+    char text[4096];
+    size_t length;
+};
+
+static int32_t list_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct listing *listing = (struct listing *)(uintptr_t)sink;
+
+    (void)error;
+    if (listing->length < sizeof(listing->text))
+        listing->length += (size_t)snprintf(listing->text + listing->length, sizeof(listing->text) - listing->length,
+                                            "%s %s %u %u %u %d\n", facts->id, facts->name, facts->kind, facts->flags,
+                                            facts->heap_count, facts->hardware);
+    return ACCEL_OK;
+}
+
+static int32_t list_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
+                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct listing *listing = (struct listing *)(uintptr_t)sink;
+
+    (void)error, (void)remedy;
+    if (listing->length < sizeof(listing->text))
+        listing->length += (size_t)snprintf(listing->text + listing->length, sizeof(listing->text) - listing->length,
+                                            "%d %d %s\n", hardware, code, text);
+    return ACCEL_OK;
+}
+
+static int32_t list_refuse(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    (void)sink, (void)facts;
+    return accel_error_set(error, ACCEL_E_LIMIT, "the core takes no more devices");
+}
+
+static int32_t enumerate(struct direct *direct, struct listing *listing)
+{
+    const struct accel_hardware *hardware[256];
+    uint32_t count = accel_hardware_count(direct->conform->context);
+
+    count = count < 256 ? count : 256;
+    for (uint32_t i = 0; i < count; i++)
+        hardware[i] = accel_hardware_get(direct->conform->context, i);
+    return direct->instance->table->enumerate(direct->instance, hardware, count, &listing->sink,
+                                              &direct->conform->error);
+}
+
+static void devices(struct conform *conform)
+{
+    static struct listing first, second;
+    static struct direct direct;
+
+    first.sink = second.sink =
+        (struct accel_device_sink){.size = sizeof(first.sink), .device = list_device, .verdict = list_verdict};
+    if (!direct_begin(&direct, conform))
+        return;
+    conform_case(conform, "enumerate twice gives the same");
+    if (conform_ok(conform, direct_do(&direct, DIRECT_ATTACH), "attach") &&
+        conform_ok(conform, enumerate(&direct, &first), "enumerate") &&
+        conform_ok(conform, enumerate(&direct, &second), "enumerate again") && strcmp(first.text, second.text) != 0)
+        conform_fail(conform, "first: %s second: %s", first.text, second.text);
+    conform_case(conform, "a sink that refuses a device does no harm");
+    second.sink.device = list_refuse;
+    enumerate(&direct, &second);
+    accel_error_clear(&conform->error);
+    conform_case(conform, "no hardware at all");
+    second.sink.device = list_device;
+    conform_ok(conform, direct.instance->table->enumerate(direct.instance, NULL, 0, &second.sink, &conform->error),
+               "enumerate");
+    direct_end(&direct);
+}
+
+/* ---- lives ---- */
+
+static bool climb(struct direct *direct, enum direct_stage last)
+{
+    for (uint32_t stage = 0; stage <= last; stage++) {
+        int32_t code = direct_do(direct, stage);
+
+        direct->conform->error = direct->error;
+        if (!conform_ok(direct->conform, code, direct_stage_name(stage)))
+            return false;
+    }
+    return true;
+}
+
+static void busy(struct direct *direct, enum direct_stage stage)
+{
+    struct conform *conform = direct->conform;
+    int32_t code = direct_undo(direct, stage);
+
+    conform->error = direct->error;
+    abi_refused(conform, code, ACCEL_E_BUSY, NULL);
+}
+
+static void life(struct conform *conform)
+{
+    static struct direct direct;
+
+    if (!direct_begin(&direct, conform))
+        return;
+    for (uint32_t round = 0; round < 3; round++) {
+        conform_case(conform, "attach to a step and back, %u", round + 1);
+        if (!climb(&direct, DIRECT_RUN))
+            break;
+        for (uint32_t stage = DIRECT_END; stage > 0; stage--)
+            conform_ok(conform, direct_undo(&direct, stage - 1), direct_stage_name(stage - 1));
+        if (atomic_load(&direct.host.alive) != 0)
+            conform_fail(conform, "%llu blocks of the host were not given back",
+                         (unsigned long long)atomic_load(&direct.host.alive));
+        if (atomic_load(&direct.host.faults) != 0)
+            conform_fail(conform, "the host's slots were called against their rules %u times",
+                         atomic_load(&direct.host.faults));
+        atomic_store(&direct.host.alive, 0);
+    }
+    direct_end(&direct);
+}
+
+static void children(struct conform *conform)
+{
+    static struct direct direct;
+
+    if (!direct_begin(&direct, conform))
+        return;
+    conform_case(conform, "detach with an open device");
+    if (climb(&direct, DIRECT_OPEN))
+        busy(&direct, DIRECT_ATTACH);
+    conform_case(conform, "close with a module");
+    if (direct.device != NULL && conform_ok(conform, direct_do(&direct, DIRECT_CLAIM), "claim") &&
+        conform_ok(conform, direct_do(&direct, DIRECT_COMPILE), "compile"))
+        busy(&direct, DIRECT_OPEN);
+    direct_end(&direct);
+}
+
+/* Two instances in one process do not know each other: two contexts, or two libraries. */
+static void instances(struct conform *conform)
+{
+    static struct direct one, two;
+
+    if (!direct_begin(&one, conform) || !direct_begin(&two, conform))
+        return;
+    conform_case(conform, "two instances side by side");
+    if (climb(&one, DIRECT_SET) && climb(&two, DIRECT_RUN)) {
+        one.conform->error = one.error;
+        conform_ok(conform, direct_do(&one, DIRECT_RUN), "a step of the first");
+        direct_end(&two);
+        conform_ok(conform, direct_do(&one, DIRECT_RUN), "a step of the first after the second has ended");
+    }
+    direct_end(&one);
+}
+
+void conform_add_life(struct conform_list *list)
+{
+    conform_add(list, CONFORM_FILE, 0, gate, "file/gate");
+    conform_add(list, CONFORM_DRIVER, 0, query, "life/query");
+    conform_add(list, CONFORM_DRIVER, 0, devices, "life/enumerate");
+    conform_add(list, CONFORM_DRIVER, 0, life, "life/whole");
+    conform_add(list, CONFORM_DRIVER, 0, children, "life/busy");
+    conform_add(list, CONFORM_DRIVER, 0, instances, "life/instances");
+}

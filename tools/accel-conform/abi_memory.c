@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host refuses allocation n, for n = 0, 1, 2, ... in each slot: the answer is ACCEL_E_MEMORY, nothing is lost, and
+ * the same call works when there is memory again. */
+#include "config.h"
+
+#include "tools/accel-conform/abi.h"
+
+#define MOST 500 /* allocations of one slot that are refused one after the other */
+
+static uint64_t alive(const struct direct *direct)
+{
+    return atomic_load(&direct->host.alive);
+}
+
+/* True while the slot has an allocation `n` that could be refused. */
+static bool refuse_one(struct direct *direct, enum direct_stage stage, int n)
+{
+    struct conform *conform = direct->conform;
+    uint64_t before = alive(direct);
+    uint32_t refused = atomic_load(&direct->host.refused);
+    int32_t code;
+
+    atomic_store(&direct->host.countdown, n);
+    code = direct_do(direct, stage);
+    atomic_store(&direct->host.countdown, -1);
+    if (atomic_load(&direct->host.refused) == refused)
+        return false;
+    conform->error = direct->error;
+    if (code == ACCEL_OK) {
+        /* It did without. */
+        accel_error_clear(&conform->error);
+        direct_undo(direct, stage);
+        return true;
+    }
+    abi_refused(conform, code, ACCEL_E_MEMORY, NULL);
+    if (alive(direct) != before)
+        conform_fail(conform, "allocation %d of the slot was refused, and %lld blocks were lost", n,
+                     (long long)(alive(direct) - before));
+    return true;
+}
+
+static void refuse(struct conform *conform)
+{
+    static struct direct direct;
+    const enum direct_stage stage = conform->parameter;
+    int n = 0;
+
+    if (!direct_begin(&direct, conform))
+        return;
+    for (uint32_t before = 0; before < stage; before++)
+        if (direct_do(&direct, before) != ACCEL_OK) {
+            conform_fail(conform, "%s: %s", direct_stage_name(before), direct.error.text);
+            return;
+        }
+    conform_case(conform, "each allocation in turn");
+    while (n < MOST && refuse_one(&direct, stage, n))
+        n++;
+    direct_undo(&direct, stage);
+    conform_case(conform, "the slot and all behind it, after %d refusals", n);
+    for (uint32_t next = stage; next < DIRECT_END; next++) {
+        int32_t code = direct_do(&direct, next);
+
+        conform->error = direct.error;
+        if (!conform_ok(conform, code, direct_stage_name(next)))
+            break;
+    }
+    direct_end(&direct);
+    if (alive(&direct) != 0)
+        conform_fail(conform, "%llu blocks were not given back", (unsigned long long)alive(&direct));
+}
+
+void conform_add_memory(struct conform_list *list)
+{
+    for (uint32_t stage = 0; stage < DIRECT_END; stage++)
+        conform_add(list, CONFORM_DRIVER, stage, refuse, "memory/%s",
+                    stage == DIRECT_RUN ? "run" : direct_stage_name(stage));
+}

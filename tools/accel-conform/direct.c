@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accel-conform/direct.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/device/host.h"
+
+#define DEADLINE 60000000000u
+
+/* ---- the host ---- */
+
+static int32_t host_log(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT
+{
+    struct direct_host *own = (struct direct_host *)(uintptr_t)host;
+
+    if (level < ACCEL_LOG_ERROR || level > ACCEL_LOG_DEBUG || text == NULL)
+        atomic_fetch_add(&own->faults, 1);
+    return ACCEL_OK;
+}
+
+static int32_t host_allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                             void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct direct_host *own = (struct direct_host *)(uintptr_t)host;
+    uint64_t step = alignment < sizeof(void *) ? sizeof(void *) : alignment;
+
+    *out_memory = NULL;
+    if (bytes == 0 || bytes > SIZE_MAX / 2 || alignment == 0 || (alignment & (alignment - 1)) != 0 ||
+        memory_class == 0 || memory_class >= ACCEL_MEMORY_END) {
+        atomic_fetch_add(&own->faults, 1);
+        return accel_error_set(error, ACCEL_E_INVALID, "allocate: class %u, %llu bytes, alignment %llu", memory_class,
+                               (unsigned long long)bytes, (unsigned long long)alignment);
+    }
+    if (atomic_load(&own->countdown) >= 0 && atomic_fetch_sub(&own->countdown, 1) <= 0) {
+        atomic_fetch_add(&own->refused, 1);
+        atomic_store(&own->countdown, 0);
+        return accel_error_set(error, ACCEL_E_MEMORY, "the host refuses %llu bytes", (unsigned long long)bytes);
+    }
+    if (posix_memalign(out_memory, (size_t)step, (size_t)bytes) != 0) {
+        *out_memory = NULL;
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+    }
+    memset(*out_memory, 0, (size_t)bytes);
+    atomic_fetch_add(&own->alive, 1);
+    return ACCEL_OK;
+}
+
+static int32_t host_release(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT
+{
+    struct direct_host *own = (struct direct_host *)(uintptr_t)host;
+
+    if (memory != NULL)
+        atomic_fetch_sub(&own->alive, 1);
+    free(memory);
+    return ACCEL_OK;
+}
+
+static int32_t host_clock(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT
+{
+    (void)host;
+    *out_nanoseconds = accel_clock_ns();
+    return ACCEL_OK;
+}
+
+void direct_host_init(struct direct_host *host)
+{
+    memset(host, 0, sizeof(*host));
+    host->table = (struct accel_host){.size = sizeof(struct accel_host),
+                                      .log = host_log,
+                                      .allocate = host_allocate,
+                                      .release = host_release,
+                                      .clock = host_clock};
+    atomic_store(&host->countdown, -1);
+}
+
+/* ---- the source of the one weight ---- */
+
+static int32_t source_map(const struct accel_source *source, const char *key, uint32_t plane, const void **out_address,
+                          uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct direct *direct = (const struct direct *)source;
+
+    if (strcmp(key, "w") != 0 || plane != 0)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the source has no plane %u of %s", plane, key);
+    *out_address = direct->weight.planes[0];
+    *out_bytes = direct->weight.bytes[0];
+    return ACCEL_OK;
+}
+
+static int32_t source_read(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                           void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct direct *direct = (const struct direct *)source;
+
+    if (strcmp(key, "w") != 0 || plane != 0 || offset > direct->weight.bytes[0] ||
+        bytes > direct->weight.bytes[0] - offset)
+        return accel_error_set(error, ACCEL_E_INVALID, "the source was asked for what it does not have of %s", key);
+    memcpy(memory, (const char *)direct->weight.planes[0] + offset, bytes);
+    return ACCEL_OK;
+}
+
+/* ---- stages ---- */
+
+const char *direct_stage_name(enum direct_stage stage)
+{
+    static const char *const names[DIRECT_END] = {"attach",       "enumerate",      "open",         "claim",
+                                                  "compile",      "weights_create", "pull",         "buffer_create",
+                                                  "queue_create", "set_create",     "run or submit"};
+
+    return names[stage];
+}
+
+/* Keeps the device that was asked for, or the first. */
+struct finder {
+    struct accel_device_sink sink;
+    struct direct *direct;
+};
+
+static int32_t take_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct direct *direct = ((struct finder *)(uintptr_t)sink)->direct;
+    const char *wanted = direct->conform->id;
+
+    (void)error;
+    if (direct->id[0] != '\0' || (wanted != NULL && strcmp(wanted, facts->id) != 0))
+        return ACCEL_OK;
+    snprintf(direct->id, sizeof(direct->id), "%s", facts->id);
+    direct->inline_bytes = facts->limits->inline_bytes;
+    return ACCEL_OK;
+}
+
+static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
+                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    (void)sink, (void)hardware, (void)code, (void)text, (void)remedy, (void)error;
+    return ACCEL_OK;
+}
+
+static int32_t enumerate(struct direct *direct)
+{
+    struct finder finder = {.sink = {.size = sizeof(finder.sink), .device = take_device, .verdict = take_verdict},
+                            .direct = direct};
+    const struct accel_hardware *hardware[256];
+    uint32_t count = accel_hardware_count(direct->conform->context);
+
+    count = count < 256 ? count : 256;
+    for (uint32_t i = 0; i < count; i++)
+        hardware[i] = accel_hardware_get(direct->conform->context, i);
+    direct->id[0] = '\0';
+    return direct->instance->table->enumerate(direct->instance, hardware, count, &finder.sink, &direct->error);
+}
+
+struct asker {
+    struct accel_claim_sink sink;
+    struct direct *direct;
+    uint32_t refused, answered;
+};
+
+static int32_t take_claim(const struct accel_claim_sink *sink, const struct accel_claim *claim,
+                          struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct asker *asker = (struct asker *)(uintptr_t)sink;
+
+    (void)error;
+    asker->answered++;
+    asker->refused += claim->answer == ACCEL_CLAIM_NO;
+    if (claim->weights != 0)
+        asker->direct->placement = claim->weights;
+    return ACCEL_OK;
+}
+
+static const uint64_t rows = DIRECT_ROWS;
+static const uint32_t one_bucket = 1;
+static const struct accel_compile_options compile_options = {
+    .size = sizeof(compile_options), .buckets = &rows, .bucket_counts = &one_bucket, .ranks = 1};
+
+static int32_t claim(struct direct *direct)
+{
+    struct asker asker = {.sink = {.size = sizeof(asker.sink), .claim = take_claim}, .direct = direct};
+    int32_t code;
+
+    direct->placement = 0;
+    code =
+        direct->device->table->claim(direct->device, &direct->graph, 1, &compile_options, &asker.sink, &direct->error);
+    if (code == ACCEL_OK && (asker.refused != 0 || asker.answered == 0))
+        return accel_error_set(&direct->error, ACCEL_E_REFUSED, "the driver does not take the small graph");
+    return code;
+}
+
+static int32_t progress(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
+{
+    (void)task, (void)done, (void)total;
+    return ACCEL_OK;
+}
+
+static struct accel_task task_of(void)
+{
+    return (struct accel_task){.size = sizeof(struct accel_task), .progress = progress, .crew = accel_crew_alone()};
+}
+
+static int32_t compile(struct direct *direct)
+{
+    const struct accel_task task = task_of();
+
+    return direct->device->table->compile(direct->device, &direct->graph, 1, &compile_options, &direct->source, NULL,
+                                          &task, &direct->module, &direct->error);
+}
+
+static int32_t make_weights(struct direct *direct)
+{
+    struct accel_weight weight = {.size = sizeof(weight),
+                                  .type = ACCEL_F32,
+                                  .rank = 2,
+                                  .dims = {direct->weight.rows, direct->weight.width},
+                                  .key = "w"};
+    const struct accel_weight *list = &weight;
+
+    if (direct->placement != ACCEL_RESIDENT)
+        return ACCEL_OK;
+    return direct->device->table->weights_create(direct->device, &list, 1, &direct->weights, &direct->error);
+}
+
+static int32_t pull(struct direct *direct)
+{
+    const struct accel_task task = task_of();
+
+    if (direct->weights == NULL)
+        return ACCEL_OK;
+    return direct->weights->table->pull(direct->weights, &direct->source, &task, &direct->error);
+}
+
+static bool is_bound(const struct direct *direct, uint32_t value)
+{
+    uint32_t role = direct->graph->values[value]->role;
+
+    return role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT;
+}
+
+#define BUFFER_BYTES (DIRECT_ROWS * DIRECT_WIDTH * sizeof(float))
+
+static int32_t make_buffers(struct direct *direct)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t v = 0; v < direct->graph->value_count && code == ACCEL_OK; v++) {
+        if (!is_bound(direct, v))
+            continue;
+        if (ACCEL_CAN(direct->device->table, buffer_create))
+            code = direct->device->table->buffer_create(direct->device, BUFFER_BYTES, 0, &direct->buffers[v],
+                                                        &direct->error);
+        else
+            direct->memory[v] = aligned_alloc(64, BUFFER_BYTES);
+        if (direct->memory[v] != NULL)
+            memset(direct->memory[v], 0, BUFFER_BYTES);
+    }
+    if (code != ACCEL_OK)
+        direct_undo(direct, DIRECT_BUFFERS);
+    return code;
+}
+
+static int32_t make_queue(struct direct *direct)
+{
+    if (!ACCEL_CAN(direct->device->table, queue_create))
+        return ACCEL_OK;
+    return direct->device->table->queue_create(direct->device, &direct->queue, &direct->error);
+}
+
+static uint32_t bind(const struct direct *direct, struct accel_binding *bindings)
+{
+    uint32_t count = 0;
+
+    for (uint32_t v = 0; v < direct->graph->value_count; v++) {
+        if (is_bound(direct, v))
+            bindings[count++] = (struct accel_binding){.value = v,
+                                                       .kind = ACCEL_BIND_BUFFER,
+                                                       .object = direct->buffers[v],
+                                                       .host = direct->memory[v],
+                                                       .bytes = BUFFER_BYTES};
+        else if (direct->graph->values[v]->role == ACCEL_ROLE_WEIGHT && direct->placement == ACCEL_MAPPED)
+            bindings[count++] = (struct accel_binding){.value = v,
+                                                       .kind = ACCEL_BIND_WEIGHTS,
+                                                       .host = direct->weight.planes[0],
+                                                       .bytes = direct->weight.bytes[0]};
+        else if (direct->graph->values[v]->role == ACCEL_ROLE_WEIGHT && direct->placement == ACCEL_RESIDENT)
+            bindings[count++] =
+                (struct accel_binding){.value = v, .kind = ACCEL_BIND_WEIGHTS, .object = direct->weights};
+    }
+    return count;
+}
+
+static int32_t make_set(struct direct *direct)
+{
+    struct accel_binding bindings[DIRECT_VALUES];
+    struct accel_set_description description = {
+        .size = sizeof(description), .symbols = &rows, .symbol_count = 1, .bindings = bindings, .ranks = 1};
+    uint64_t bytes = 0, alignment = 0;
+    int32_t code = direct->module->table->scratch(direct->module, 0, &rows, 1, &bytes, &alignment, &direct->error);
+
+    if (code == ACCEL_OK && bytes != 0 && ACCEL_CAN(direct->device->table, buffer_create))
+        code = direct->device->table->buffer_create(direct->device, bytes, 0, &direct->scratch_buffer, &direct->error);
+    else if (code == ACCEL_OK && bytes != 0)
+        direct->scratch = aligned_alloc(alignment < 64 ? 64 : alignment, (bytes + 4095) & ~(uint64_t)4095);
+    description.binding_count = bind(direct, bindings);
+    description.scratch = direct->scratch;
+    description.scratch_buffer = direct->scratch_buffer;
+    description.scratch_bytes = bytes;
+    if (code == ACCEL_OK)
+        code = direct->module->table->set_create(direct->module, &description, &direct->set, &direct->error);
+    if (code != ACCEL_OK)
+        direct_undo(direct, DIRECT_SET);
+    return code;
+}
+
+static int32_t run(struct direct *direct)
+{
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = direct->set, .symbol_count = 1};
+    const struct accel_step *list = &step;
+    uint64_t value = 0;
+    int32_t code;
+
+    if (direct->queue == NULL)
+        return direct->set->table->run(direct->set, &rows, accel_crew_alone(), &direct->error);
+    step.symbols = &rows;
+    code = direct->queue->table->submit(direct->queue, &list, 1, NULL, 0, &value, &direct->error);
+    return code == ACCEL_OK
+               ? direct->queue->table->wait(direct->queue, value, accel_clock_ns() + DEADLINE, &direct->error)
+               : code;
+}
+
+int32_t direct_do(struct direct *direct, enum direct_stage stage)
+{
+    const struct accel_driver *driver = direct->conform->driver;
+
+    accel_error_clear(&direct->error);
+    switch (stage) {
+    case DIRECT_ATTACH:
+        return driver->attach(&direct->host.table, driver->abi_minor, &direct->instance, &direct->error);
+    case DIRECT_ENUMERATE:
+        return enumerate(direct);
+    case DIRECT_OPEN:
+        return direct->instance->table->open(direct->instance, direct->id, NULL, 0, &direct->device, &direct->error);
+    case DIRECT_CLAIM:
+        return claim(direct);
+    case DIRECT_COMPILE:
+        return compile(direct);
+    case DIRECT_WEIGHTS:
+        return make_weights(direct);
+    case DIRECT_PULL:
+        return pull(direct);
+    case DIRECT_BUFFERS:
+        return make_buffers(direct);
+    case DIRECT_QUEUE:
+        return make_queue(direct);
+    case DIRECT_SET:
+        return make_set(direct);
+    case DIRECT_RUN:
+        return run(direct);
+    default:
+        return ACCEL_OK;
+    }
+}
+
+static void free_buffer(struct accel_driver_buffer **buffer)
+{
+    if (*buffer != NULL)
+        (*buffer)->table->free(*buffer);
+    *buffer = NULL;
+}
+
+static void undo_set(struct direct *direct)
+{
+    if (direct->set != NULL)
+        direct->set->table->free(direct->set);
+    direct->set = NULL;
+    free_buffer(&direct->scratch_buffer);
+    free(direct->scratch);
+    direct->scratch = NULL;
+}
+
+static int32_t undo_root(struct direct *direct, enum direct_stage stage)
+{
+    int32_t code = ACCEL_OK;
+
+    accel_error_clear(&direct->error);
+    if (stage == DIRECT_OPEN && direct->device != NULL)
+        code = direct->device->table->close(direct->device, &direct->error);
+    if (stage == DIRECT_ATTACH && direct->instance != NULL)
+        code = direct->instance->table->detach(direct->instance, &direct->error);
+    if (code == ACCEL_OK && stage == DIRECT_OPEN)
+        direct->device = NULL;
+    if (code == ACCEL_OK && stage == DIRECT_ATTACH)
+        direct->instance = NULL;
+    return code;
+}
+
+int32_t direct_undo(struct direct *direct, enum direct_stage stage)
+{
+    switch (stage) {
+    case DIRECT_SET:
+        undo_set(direct);
+        return ACCEL_OK;
+    case DIRECT_QUEUE:
+        if (direct->queue != NULL)
+            direct->queue->table->free(direct->queue);
+        direct->queue = NULL;
+        return ACCEL_OK;
+    case DIRECT_BUFFERS:
+        for (uint32_t v = 0; v < DIRECT_VALUES; v++) {
+            free_buffer(&direct->buffers[v]);
+            free(direct->memory[v]);
+            direct->memory[v] = NULL;
+        }
+        return ACCEL_OK;
+    case DIRECT_WEIGHTS:
+        if (direct->weights != NULL)
+            direct->weights->table->free(direct->weights);
+        direct->weights = NULL;
+        return ACCEL_OK;
+    case DIRECT_COMPILE:
+        if (direct->module != NULL)
+            direct->module->table->free(direct->module);
+        direct->module = NULL;
+        return ACCEL_OK;
+    case DIRECT_OPEN:
+    case DIRECT_ATTACH:
+        return undo_root(direct, stage);
+    default:
+        return ACCEL_OK;
+    }
+}
+
+/* ---- begin and end ---- */
+
+static const uint32_t operators[] = {ACCEL_OP_MATMUL, ACCEL_OP_ADD, ACCEL_OP_SOFTMAX, ACCEL_OP_MUL};
+
+static int32_t build(struct direct *direct, uint32_t op)
+{
+    const struct accel_matmul matmul = {.size = sizeof(matmul), .rounding = ACCEL_F32};
+    struct accel_error *error = &direct->error;
+    struct accel_dim dims[2] = {{.symbol = 1, .multiply = 1, .divide = 1}, {.add = DIRECT_WIDTH}};
+    struct accel_dim square[2] = {{.add = DIRECT_WIDTH}, {.add = DIRECT_WIDTH}};
+    uint32_t symbol, inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE}, value;
+    uint32_t count = op == ACCEL_OP_MATMUL ? 4 : op == ACCEL_OP_SOFTMAX ? 1 : 2;
+    int32_t code = accel_builder_create("small", &direct->builder, error);
+
+    if (code == ACCEL_OK)
+        code = accel_builder_symbol(direct->builder, "rows", 1, DIRECT_ROWS, &symbol, error);
+    if (code == ACCEL_OK)
+        code = accel_builder_value(direct->builder, ACCEL_ROLE_INPUT, "x", ACCEL_F32, 2, dims, &inputs[0], error);
+    if (code == ACCEL_OK && op == ACCEL_OP_MATMUL)
+        code = accel_builder_value(direct->builder, ACCEL_ROLE_WEIGHT, "w", ACCEL_F32, 2, square, &inputs[1], error);
+    else if (code == ACCEL_OK && op != ACCEL_OP_SOFTMAX)
+        code = accel_builder_value(direct->builder, ACCEL_ROLE_INPUT, "b", ACCEL_F32, 2, dims, &inputs[1], error);
+    if (code == ACCEL_OK)
+        code = accel_builder_node(direct->builder, op, "node", inputs, count, op == ACCEL_OP_MATMUL ? &matmul : NULL,
+                                  &value, error);
+    if (code == ACCEL_OK)
+        code = accel_builder_output(direct->builder, value, "y", error);
+    return code == ACCEL_OK ? accel_builder_finish(direct->builder, &direct->graph, error) : code;
+}
+
+bool direct_begin(struct direct *direct, struct conform *conform)
+{
+    memset(direct, 0, sizeof(*direct));
+    direct->conform = conform;
+    direct->source = (struct accel_source){.size = sizeof(direct->source), .map = source_map, .read = source_read};
+    direct_host_init(&direct->host);
+    conform_tensor_make(conform, ACCEL_F32, DIRECT_WIDTH, DIRECT_WIDTH, &direct->weight);
+    for (uint32_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+        int32_t code = build(direct, operators[i]);
+
+        for (uint32_t stage = 0; stage <= DIRECT_CLAIM && code == ACCEL_OK; stage++)
+            code = direct_do(direct, stage);
+        direct_undo(direct, DIRECT_OPEN);
+        direct_undo(direct, DIRECT_ATTACH);
+        if (code == ACCEL_OK)
+            return true;
+        accel_builder_free(direct->builder);
+        direct->builder = NULL;
+    }
+    conform_skip(conform, "it takes neither matmul in f32 nor add, mul or softmax, or has no device");
+    conform_tensor_free(&direct->weight);
+    return false;
+}
+
+void direct_end(struct direct *direct)
+{
+    for (uint32_t stage = DIRECT_END; stage > 0; stage--)
+        direct_undo(direct, stage - 1);
+    accel_builder_free(direct->builder);
+    conform_tensor_free(&direct->weight);
+}
