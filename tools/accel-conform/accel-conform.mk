@@ -11,6 +11,8 @@ accel_conform_SOURCES = \
 	%D%/certificate.h \
 	%D%/child.c \
 	%D%/conform.h \
+	%D%/decoder.c \
+	%D%/decoder.h \
 	%D%/direct.c \
 	%D%/direct.h \
 	%D%/info.c \
@@ -32,6 +34,8 @@ accel_conform_SOURCES = \
 	%D%/step.h \
 	%D%/tensor.c \
 	%D%/tensor.h \
+	%D%/timeline.c \
 	%D%/trial.c \
-	%D%/trial.h
+	%D%/trial.h \
+	%D%/whole.c
 accel_conform_LDADD = libaccel-core.la libaccel-quant.la $(SYSTEM_LIBS) -lm

@@ -73,6 +73,8 @@ void conform_add_life(struct conform_list *list);
 void conform_add_misuse(struct conform_list *list);
 void conform_add_memory(struct conform_list *list);
 void conform_add_manners(struct conform_list *list);
+void conform_add_timeline(struct conform_list *list);
+void conform_add_whole(struct conform_list *list);
 void conform_add_rows(struct conform_list *list);
 void conform_add_places(struct conform_list *list);
 void conform_add_matmul(struct conform_list *list);

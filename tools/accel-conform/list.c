@@ -28,8 +28,10 @@ void conform_list_fill(struct conform_list *list)
     conform_add_misuse(list);
     conform_add_memory(list);
     conform_add_manners(list);
+    conform_add_timeline(list);
     conform_add_rows(list);
     conform_add_places(list);
     conform_add_matmul(list);
     conform_add_attention(list);
+    conform_add_whole(list);
 }
