@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers: a memory of the device each. */
+#include "sdk/gpu/room.h"
+
+static int32_t buffer_free(struct accel_driver_buffer *base) ACCEL_NOEXCEPT
+{
+    struct gpu_buffer *buffer = (struct gpu_buffer *)base;
+    struct gpu_room *room = buffer->room;
+
+    if (buffer->memory != NULL)
+        room->api->memory_free(room->device, buffer->memory);
+    gpu_give(room, buffer);
+    atomic_fetch_sub(&room->children, 1);
+    return ACCEL_OK;
+}
+
+static int32_t buffer_map(struct accel_driver_buffer *base, void **out_address,
+                          struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_buffer *buffer = (struct gpu_buffer *)base;
+
+    *out_address = buffer->room->api->memory_address(buffer->memory);
+    if (*out_address != NULL)
+        return ACCEL_OK;
+    return sdk_error(error, ACCEL_E_UNSUPPORTED, "the host does not see the memory of this device");
+}
+
+static const struct accel_buffer_table buffer_table = {
+    .size = sizeof buffer_table, .free = buffer_free, .map = buffer_map};
+
+int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap,
+                          struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_room *room = (struct gpu_room *)base;
+    uint64_t padded = (bytes + 3u) & ~UINT64_C(3);
+    struct gpu_buffer *buffer;
+    void *memory = NULL;
+    int32_t code;
+
+    *out_buffer = NULL;
+    if (heap != 0 || bytes == 0)
+        return sdk_error(error, ACCEL_E_INVALID, "a buffer of %llu bytes in heap %u", (unsigned long long)bytes, heap);
+    if (padded > room->limits.memory_bytes)
+        return sdk_error(error, ACCEL_E_LIMIT, "a buffer of %llu bytes, the device makes at most %llu",
+                         (unsigned long long)bytes, (unsigned long long)room->limits.memory_bytes);
+    code = gpu_take(room, ACCEL_MEMORY_HOST, sizeof *buffer, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    buffer = memory;
+    buffer->base.table = &buffer_table;
+    buffer->room = room;
+    buffer->bytes = bytes;
+    atomic_fetch_add(&room->children, 1);
+    code = room->api->memory_create(room->device, padded, GPU_MEMORY_DEVICE, &buffer->memory, error);
+    if (code == ACCEL_OK)
+        code = gpu_transfer_clear(room, buffer->memory, 0, padded, error);
+    if (code != ACCEL_OK) {
+        buffer_free(&buffer->base);
+        return code;
+    }
+    *out_buffer = &buffer->base;
+    return ACCEL_OK;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of a graph: which row takes a node, what it emits, and where launches have to wait for one another. */
+#include "sdk/gpu/room.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what rows ask ---- */
+
+const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index)
+{
+    if (index >= node->node->input_count || node->node->inputs[index] == ACCEL_NO_VALUE)
+        return NULL;
+    return node->graph->values[node->node->inputs[index]];
+}
+
+const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index)
+{
+    return index < node->node->output_count ? node->graph->values[node->node->outputs[index]] : NULL;
+}
+
+uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
+{
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const struct accel_value *value = gpu_node_input(node, i);
+
+        if (value != NULL && value->type != ACCEL_F32 && (others >> i & 1u) == 0)
+            return 0;
+    }
+    for (uint32_t i = 0; i < node->node->output_count; i++)
+        if (gpu_node_output(node, i)->type != ACCEL_F32)
+            return 0;
+    return 1;
+}
+
+void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3])
+{
+    uint64_t most = limits->groups[0] < 65535u ? limits->groups[0] : 65535u;
+
+    groups[0] = count < most ? count : most;
+    groups[1] = count == 0 ? 0 : (count + most - 1) / most;
+    groups[2] = count == 0 ? 0 : 1;
+}
+
+uint32_t gpu_float_word(float value)
+{
+    uint32_t word;
+
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
+                               const char **out_reason)
+{
+    struct gpu_node view = {graph, graph->nodes[node], &room->limits};
+
+    *out_reason = "no kernel of this driver does this operator";
+    if (view.node->input_count > GPU_INPUTS || view.node->output_count > GPU_OUTPUTS)
+        return NULL;
+    for (uint32_t i = 0; i < gpu_row_count; i++) {
+        const struct gpu_row *row = &gpu_rows[i];
+        const char *reason;
+
+        if (row->op != view.node->op)
+            continue;
+        if ((row->features & ~room->limits.features) != 0) {
+            *out_reason = "the device lacks what the kernel needs";
+            continue;
+        }
+        if (row->check != NULL)
+            reason = row->check(row, &view);
+        else
+            reason = gpu_node_all_f32(&view, 0) ? NULL : "only F32 values";
+        if (reason == NULL)
+            return row;
+        *out_reason = reason;
+    }
+    return NULL;
+}
+
+/* ---- launches ---- */
+
+static void fail(struct gpu_emitter *emitter, int32_t code, const char *format, ...) ACCEL_PRINTF(3, 4);
+
+static void fail(struct gpu_emitter *emitter, int32_t code, const char *format, ...)
+{
+    char text[256];
+    va_list values;
+
+    if (emitter->code != ACCEL_OK)
+        return;
+    emitter->code = code;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    sdk_error(emitter->error, code, "%s", text);
+}
+
+static uint64_t part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint32_t plane)
+{
+    uint64_t rows = tensor->rows - part * tensor->part_rows;
+
+    return (rows < tensor->part_rows ? rows : tensor->part_rows) * tensor->pitch[plane];
+}
+
+static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bind)
+{
+    const struct gpu_tensor *tensor = bind->tensor;
+    uint64_t bytes, most = emitter->room->limits.binding_bytes;
+
+    if (tensor == NULL)
+        return ACCEL_OK;
+    if (bind->plane >= tensor->planes || bind->part >= tensor->parts) {
+        fail(emitter, ACCEL_E_INTERNAL, "a kernel binds plane %u, part %u of a value that has fewer", bind->plane,
+             bind->part);
+        return emitter->code;
+    }
+    bytes = part_bytes(tensor, bind->part, bind->plane);
+    if (bytes > most)
+        fail(emitter, ACCEL_E_LIMIT, "%s has %llu bytes, the device binds at most %llu at a time",
+             tensor->value == UINT32_MAX ? "work space" : emitter->graph->values[tensor->value]->name,
+             (unsigned long long)bytes, (unsigned long long)most);
+    return emitter->code;
+}
+
+static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch *launch,
+                            const struct gpu_source **out_source)
+{
+    const struct gpu_limits *limits = &emitter->room->limits;
+    uint32_t zeros = 0;
+
+    *out_source = gpu_source_find(emitter->room, launch->source);
+    if (*out_source == NULL)
+        fail(emitter, ACCEL_E_UNSUPPORTED, "kernel %s is not made for this device", launch->source);
+    if (launch->constant_count == 0 || launch->constant_count > GPU_CONSTANTS || launch->bind_count == 0 ||
+        launch->bind_count > GPU_BINDINGS || launch->word_count > GPU_WORDS - launch->bind_count)
+        fail(emitter, ACCEL_E_INTERNAL, "kernel %s: %u buffers, %u parameters", launch->source, launch->bind_count,
+             launch->word_count);
+    if (launch->constants[0] == 0 || launch->constants[0] > limits->group_items)
+        fail(emitter, ACCEL_E_LIMIT, "kernel %s wants workgroups of %u items, the device has at most %u",
+             launch->source, launch->constants[0], limits->group_items);
+    for (uint32_t d = 0; d < 3; d++) {
+        zeros += launch->groups[d] == 0;
+        if (launch->groups[d] > limits->groups[d])
+            fail(emitter, ACCEL_E_LIMIT, "kernel %s wants %llu workgroups in a row, the device takes %u",
+                 launch->source, (unsigned long long)launch->groups[d], limits->groups[d]);
+    }
+    if (zeros != 0 && zeros != 3)
+        fail(emitter, ACCEL_E_INTERNAL, "kernel %s has no workgroups in %u of its dimensions", launch->source, zeros);
+    for (uint32_t b = 0; emitter->code == ACCEL_OK && b < launch->bind_count; b++)
+        check_bind(emitter, &launch->binds[b]);
+    return emitter->code;
+}
+
+static struct gpu_key key_of(const struct gpu_launch *launch, const struct gpu_source *source)
+{
+    struct gpu_key key = {.source = source,
+                          .constant_count = launch->constant_count,
+                          .bindings = launch->bind_count,
+                          .words = launch->bind_count + launch->word_count,
+                          .subgroup = launch->subgroup};
+
+    memcpy(key.constants, launch->constants, launch->constant_count * sizeof *key.constants);
+    return key;
+}
+
+/* Where plane and part of a tensor lie. */
+static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, const struct gpu_home *home,
+                   struct gpu_range *range)
+{
+    range->memory = home->memory;
+    range->offset = home->offset;
+    range->bytes = part_bytes(bind->tensor, bind->part, bind->plane);
+    if (home->container != NULL) {
+        const struct gpu_kept *kept = &home->container->kept[home->weight];
+        const struct gpu_place *place =
+            &home->container->places[kept->places + bind->part * kept->planes + bind->plane];
+
+        /* A reshaped weight has another shape, and lies as the weight does. */
+        if (bind->tensor->parts != kept->parts ||
+            bind->tensor->pitch[bind->plane] * bind->tensor->rows <
+                kept->rows * gpu_weight_pitch(kept->type, kept->width, bind->plane))
+            fail(emitter, ACCEL_E_UNSUPPORTED, "weight %s is read under another shape", kept->key);
+        range->memory = home->container->arena.chunks[place->chunk];
+        range->offset = place->offset;
+    }
+}
+
+static const struct gpu_home *home_of(const struct gpu_set *set, const struct gpu_emitter *emitter,
+                                      const struct gpu_tensor *tensor)
+{
+    if (tensor->value == UINT32_MAX)
+        return &set->homes[emitter->graph->value_count + emitter->node];
+    return &set->homes[set->program->roots[tensor->value]];
+}
+
+/* Ranges begin where the API can bind, and the word of offset says how much further the value begins. Absent inputs get
+ * the range of a buffer that is there. */
+static void bind_ranges(struct gpu_emitter *emitter, const struct gpu_launch *launch, struct gpu_dispatch *dispatch,
+                        struct gpu_use *use)
+{
+    uint32_t alignment = emitter->room->limits.alignment;
+    const struct gpu_bind *present = NULL;
+
+    for (uint32_t b = 0; b < launch->bind_count && present == NULL; b++)
+        present = launch->binds[b].tensor != NULL ? &launch->binds[b] : NULL;
+    if (present == NULL) {
+        fail(emitter, ACCEL_E_INTERNAL, "kernel %s binds nothing", launch->source);
+        return;
+    }
+    for (uint32_t b = 0; b < launch->bind_count; b++) {
+        const struct gpu_bind *bind = launch->binds[b].tensor != NULL ? &launch->binds[b] : present;
+        struct gpu_range *range = &dispatch->ranges[b];
+        uint64_t whole;
+
+        locate(emitter, bind, home_of(emitter->set, emitter, bind->tensor), range);
+        whole = range->offset;
+        range->offset = alignment == 0 ? 0 : whole & ~(uint64_t)(alignment - 1);
+        range->bytes += whole - range->offset;
+        dispatch->words[b] = (uint32_t)((whole - range->offset) / 4);
+        if (launch->binds[b].tensor != NULL)
+            use->access |= (bind->access & 3u) << 2 * b;
+        if (alignment != 0 && range->bytes > emitter->room->limits.binding_bytes)
+            fail(emitter, ACCEL_E_LIMIT, "kernel %s: a value of %llu bytes cannot be bound, at most %llu can",
+                 launch->source, (unsigned long long)range->bytes,
+                 (unsigned long long)emitter->room->limits.binding_bytes);
+    }
+    dispatch->range_count = launch->bind_count;
+}
+
+static void fill(struct gpu_emitter *emitter, const struct gpu_launch *launch, const struct gpu_source *source)
+{
+    struct gpu_dispatch *dispatch = &emitter->dispatches[emitter->count];
+    struct gpu_use *use = &emitter->uses[emitter->count];
+
+    if (emitter->mode == GPU_EMIT_BIND) {
+        struct gpu_key key = key_of(launch, source);
+        struct gpu_pipeline *pipeline = NULL;
+
+        *dispatch = (struct gpu_dispatch){.word_count = launch->bind_count + launch->word_count};
+        *use = (struct gpu_use){.source = source, .node = emitter->node};
+        emitter->code = gpu_pipeline_get(emitter->room, &key, &pipeline, emitter->error);
+        dispatch->pipeline = pipeline;
+        if (emitter->code == ACCEL_OK)
+            bind_ranges(emitter, launch, dispatch, use);
+    } else if (use->source != source || use->node != emitter->node ||
+               dispatch->word_count != launch->bind_count + launch->word_count) {
+        fail(emitter, ACCEL_E_INTERNAL, "kernel %s: launches differ from those recorded", launch->source);
+    }
+    if (emitter->code != ACCEL_OK)
+        return;
+    memcpy(dispatch->words + launch->bind_count, launch->words, launch->word_count * sizeof *launch->words);
+    for (uint32_t d = 0; d < 3; d++)
+        dispatch->groups[d] = (uint32_t)launch->groups[d];
+}
+
+void gpu_emit(struct gpu_emitter *emitter, const struct gpu_launch *launch)
+{
+    const struct gpu_source *source = NULL;
+
+    if (emitter->code != ACCEL_OK || check_launch(emitter, launch, &source) != ACCEL_OK)
+        return;
+    if (emitter->mode == GPU_EMIT_WANT) {
+        struct gpu_key key = key_of(launch, source);
+
+        emitter->code = gpu_pipeline_want(emitter->room, &key, emitter->error);
+    } else if (emitter->mode >= GPU_EMIT_BIND) {
+        if (emitter->count == emitter->capacity)
+            fail(emitter, ACCEL_E_INTERNAL, "kernel %s: more launches than before", launch->source);
+        else
+            fill(emitter, launch, source);
+    }
+    emitter->count++;
+}
+
+void gpu_lower_node(struct gpu_emitter *emitter, const struct gpu_program *program, const struct gpu_tensor *tensors,
+                    const struct gpu_tensor *scratches, uint32_t n)
+{
+    struct gpu_call call = gpu_call_of(emitter->room, program, tensors, n);
+
+    if (program->rows[n] == NULL || emitter->code != ACCEL_OK)
+        return;
+    if (scratches != NULL && scratches[n].rank != 0)
+        call.scratch = &scratches[n];
+    emitter->node = n;
+    program->rows[n]->lower(&call, emitter);
+}
+
+struct gpu_call gpu_call_of(const struct gpu_room *room, const struct gpu_program *program,
+                            const struct gpu_tensor *tensors, uint32_t n)
+{
+    const struct accel_node *node = program->graph->nodes[n];
+    struct gpu_call call = {.attributes = node->attributes, .limits = &room->limits, .row = program->rows[n]};
+
+    for (uint32_t i = 0; i < node->input_count && i < GPU_INPUTS; i++)
+        if (node->inputs[i] != ACCEL_NO_VALUE)
+            call.inputs[i] = &tensors[node->inputs[i]];
+    for (uint32_t i = 0; i < node->output_count && i < GPU_OUTPUTS; i++)
+        call.outputs[i] = &tensors[node->outputs[i]];
+    return call;
+}
+
+/* ---- barriers ---- */
+
+#define TOUCHED 64u
+
+/* What launches since the last barrier touched. */
+struct touched {
+    struct gpu_range ranges[TOUCHED];
+    uint32_t access[TOUCHED];
+    uint32_t count;
+};
+
+/* The bytes of the value itself: a range begins where it can be bound. */
+static struct gpu_range exact(const struct gpu_dispatch *dispatch, uint32_t b)
+{
+    struct gpu_range range = dispatch->ranges[b];
+    uint64_t skip = 4 * (uint64_t)dispatch->words[b];
+
+    range.offset += skip;
+    range.bytes -= skip;
+    return range;
+}
+
+static uint32_t collide(const struct touched *touched, const struct gpu_range *range, uint32_t access)
+{
+    for (uint32_t i = 0; i < touched->count; i++) {
+        const struct gpu_range *other = &touched->ranges[i];
+
+        if (((touched->access[i] | access) & GPU_BIND_WRITE) != 0 && other->memory == range->memory &&
+            range->offset < other->offset + other->bytes && other->offset < range->offset + range->bytes)
+            return 1;
+    }
+    return 0;
+}
+
+void gpu_lower_barriers(struct gpu_dispatch *dispatches, const struct gpu_use *uses, uint32_t count)
+{
+    struct touched touched = {.count = 0};
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct gpu_dispatch *dispatch = &dispatches[i];
+
+        dispatch->barrier = 0;
+        if (dispatch->groups[0] == 0)
+            continue;
+        for (uint32_t b = 0; b < dispatch->range_count && !dispatch->barrier; b++) {
+            struct gpu_range range = exact(dispatch, b);
+
+            dispatch->barrier = collide(&touched, &range, uses[i].access >> 2 * b & 3u);
+        }
+        if (touched.count + dispatch->range_count > TOUCHED)
+            dispatch->barrier = 1;
+        if (dispatch->barrier)
+            touched.count = 0;
+        for (uint32_t b = 0; b < dispatch->range_count; b++) {
+            if ((uses[i].access >> 2 * b & 3u) == 0)
+                continue;
+            touched.ranges[touched.count] = exact(dispatch, b);
+            touched.access[touched.count++] = uses[i].access >> 2 * b & 3u;
+        }
+    }
+}

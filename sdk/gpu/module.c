@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiling: a row for each node, the storage that values share, constants on the device, and all pipelines. */
+#include "sdk/gpu/room.h"
+
+#include <string.h>
+
+/* ---- programs ---- */
+
+/* A reshape shares storage with its input where one of both is an intermediate. When the output is bound from outside,
+ * the input's storage becomes the output's. */
+static uint32_t share(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output)
+{
+    uint32_t root = roots[input];
+
+    if (graph->values[output]->role == ACCEL_ROLE_INTERMEDIATE) {
+        roots[output] = root;
+        return 1;
+    }
+    if (graph->values[root]->role != ACCEL_ROLE_INTERMEDIATE)
+        return 0;
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        if (roots[v] == root)
+            roots[v] = output;
+    return 1;
+}
+
+static int32_t program_build(struct gpu_room *room, struct gpu_program *program, struct accel_error *error)
+{
+    const struct accel_graph *graph = program->graph;
+
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        program->roots[v] = v;
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+        const char *reason;
+
+        if (node->op == ACCEL_OP_RESHAPE && share(graph, program->roots, node->inputs[0], node->outputs[0]))
+            continue;
+        program->rows[n] = gpu_pick(room, graph, n, &reason);
+        if (program->rows[n] == NULL)
+            return sdk_error(error, ACCEL_E_REFUSED, "graph %s, node %u (%s): %s", graph->name, n, node->name, reason);
+    }
+    return ACCEL_OK;
+}
+
+static uint64_t program_bytes(const struct accel_graph *graph)
+{
+    return graph->node_count * sizeof(void *) + graph->value_count * (sizeof(struct gpu_place) + sizeof(uint32_t)) + 1;
+}
+
+static int32_t program_create(struct gpu_room *room, struct gpu_program *program, const struct accel_graph *graph,
+                              struct accel_error *error)
+{
+    void *memory = NULL;
+    int32_t code = gpu_take(room, ACCEL_MEMORY_PROGRAM, program_bytes(graph), &memory, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    program->graph = graph;
+    program->rows = memory;
+    program->constants = (struct gpu_place *)(void *)(program->rows + graph->node_count);
+    program->roots = (uint32_t *)(void *)(program->constants + graph->value_count);
+    return program_build(room, program, error);
+}
+
+/* ---- symbols ---- */
+
+int32_t gpu_highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count,
+                    uint64_t symbols[GPU_SYMBOLS], struct accel_error *error)
+{
+    if (graph->symbol_count > GPU_SYMBOLS)
+        return sdk_error(error, ACCEL_E_LIMIT, "graph %s has %u symbols, at most %u are taken", graph->name,
+                         graph->symbol_count, GPU_SYMBOLS);
+    for (uint32_t s = 0; s < graph->symbol_count; s++)
+        symbols[s] = *buckets == NULL ? graph->symbols[s]->highest : 0;
+    if (*buckets == NULL)
+        return ACCEL_OK;
+    for (uint32_t b = 0; b < bucket_count; b++)
+        for (uint32_t s = 0; s < graph->symbol_count; s++, ++*buckets)
+            symbols[s] = **buckets > symbols[s] ? **buckets : symbols[s];
+    return ACCEL_OK;
+}
+
+/* ---- pipelines ---- */
+
+/* Puts the pipelines of a program on the list of what has to be made, or only counts launches. */
+static int32_t walk(struct gpu_room *room, const struct gpu_program *program, const uint64_t *symbols, uint32_t mode,
+                    uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
+{
+    struct gpu_emitter emitter = {.room = room, .graph = program->graph, .mode = mode, .error = error};
+    struct gpu_skeleton skeleton;
+    void *memory = NULL;
+    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(program->graph), &memory, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    gpu_skeleton_make(room, program, symbols, memory, &skeleton);
+    for (uint32_t n = 0; n < program->graph->node_count; n++)
+        gpu_lower_node(&emitter, program, skeleton.tensors, skeleton.scratches, n);
+    *out_scratch = skeleton.scratch_bytes;
+    *out_launches = emitter.count;
+    gpu_give(room, memory);
+    return emitter.code;
+}
+
+static int32_t make_pipelines(struct gpu_module *module, const struct accel_compile_options *options,
+                              const struct accel_task *task, struct accel_error *error)
+{
+    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+
+    for (uint32_t p = 0; p < module->program_count; p++) {
+        const struct accel_graph *graph = module->programs[p].graph;
+        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
+        uint64_t symbols[GPU_SYMBOLS];
+        uint64_t scratch;
+        uint32_t launches;
+        int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
+
+        if (code == ACCEL_OK)
+            code = walk(module->room, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
+        if (code != ACCEL_OK)
+            return code;
+    }
+    return gpu_pipeline_make(module->room, task, error);
+}
+
+/* ---- constants ---- */
+
+static int32_t place_constants(struct gpu_module *module, struct accel_error *error)
+{
+    uint64_t items = 0;
+    int32_t code;
+
+    for (uint32_t p = 0; p < module->program_count; p++)
+        for (uint32_t v = 0; v < module->programs[p].graph->value_count; v++)
+            items += module->programs[p].graph->values[v]->role == ACCEL_ROLE_CONSTANT;
+    if (items == 0)
+        return ACCEL_OK;
+    code = gpu_arena_init(module->room, &module->constants, items, error);
+    for (uint32_t p = 0; p < module->program_count && code == ACCEL_OK; p++)
+        for (uint32_t v = 0; v < module->programs[p].graph->value_count; v++)
+            if (module->programs[p].graph->values[v]->role == ACCEL_ROLE_CONSTANT)
+                module->programs[p].constants[v] =
+                    gpu_arena_place(&module->constants, module->programs[p].graph->values[v]->bytes);
+    return code == ACCEL_OK ? gpu_arena_fill(module->room, &module->constants, error) : code;
+}
+
+static int32_t write_constants(struct gpu_module *module, struct accel_error *error)
+{
+    int32_t code = place_constants(module, error);
+
+    for (uint32_t p = 0; p < module->program_count && code == ACCEL_OK; p++) {
+        const struct gpu_program *program = &module->programs[p];
+
+        for (uint32_t v = 0; v < program->graph->value_count && code == ACCEL_OK; v++) {
+            const struct accel_value *value = program->graph->values[v];
+
+            if (value->role == ACCEL_ROLE_CONSTANT && value->bytes != 0)
+                code = gpu_transfer_write(module->room, module->constants.chunks[program->constants[v].chunk],
+                                          program->constants[v].offset, value->data, value->bytes, error);
+        }
+    }
+    return code;
+}
+
+/* ---- the object ---- */
+
+static int32_t module_free(struct accel_driver_module *base) ACCEL_NOEXCEPT
+{
+    struct gpu_module *module = (struct gpu_module *)base;
+    struct gpu_room *room = module->room;
+
+    for (uint32_t p = 0; p < module->program_count; p++)
+        gpu_give(room, module->programs[p].rows);
+    gpu_arena_free(room, &module->constants);
+    gpu_give(room, module);
+    atomic_fetch_sub(&room->children, 1);
+    return ACCEL_OK;
+}
+
+static int32_t module_scratch(struct accel_driver_module *base, uint32_t program, const uint64_t *symbols,
+                              uint32_t ranks, uint64_t *out_bytes, uint64_t *out_alignment,
+                              struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_module *module = (struct gpu_module *)base;
+    struct gpu_skeleton skeleton;
+    void *memory = NULL;
+    int32_t code =
+        gpu_take(module->room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(module->programs[program].graph), &memory, error);
+
+    (void)ranks;
+    if (code != ACCEL_OK)
+        return code;
+    gpu_skeleton_make(module->room, &module->programs[program], symbols, memory, &skeleton);
+    *out_bytes = skeleton.scratch_bytes;
+    *out_alignment = GPU_ALIGNMENT;
+    gpu_give(module->room, memory);
+    return ACCEL_OK;
+}
+
+static int32_t module_report(struct accel_driver_module *base, const struct accel_report_sink *sink,
+                             struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct gpu_module *module = (const struct gpu_module *)base;
+
+    for (uint32_t p = 0; p < module->program_count; p++) {
+        const struct gpu_program *program = &module->programs[p];
+
+        for (uint32_t n = 0; n < program->graph->node_count; n++) {
+            const struct gpu_row *row = program->rows[n];
+            struct accel_node_report report = {.graph = p,
+                                               .node = n,
+                                               .precision = row == NULL ? ACCEL_F32 : row->precision,
+                                               .unit = row == NULL ? "" : module->room->api->name,
+                                               .kernel = row == NULL ? "alias" : row->name};
+            int32_t code = sink->node(sink, &report, error);
+
+            if (code != ACCEL_OK)
+                return code;
+        }
+    }
+    return ACCEL_OK;
+}
+
+static const struct accel_module_table module_table = {
+    .size = sizeof module_table,
+    .free = module_free,
+    .scratch = module_scratch,
+    .set_create = gpu_set_create,
+    .report = module_report,
+};
+
+static int32_t module_create(struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t graph_count,
+                             struct gpu_module **out_module, struct accel_error *error)
+{
+    struct gpu_module *module;
+    void *memory = NULL;
+    int32_t code =
+        gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *module + graph_count * sizeof(struct gpu_program), &memory, error);
+
+    *out_module = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    module = memory;
+    module->base.table = &module_table;
+    module->room = room;
+    module->programs = (struct gpu_program *)(module + 1);
+    module->program_count = graph_count;
+    atomic_fetch_add(&room->children, 1);
+    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
+        code = program_create(room, &module->programs[g], graphs[g], error);
+    if (code != ACCEL_OK) {
+        module_free(&module->base);
+        return code;
+    }
+    *out_module = module;
+    return ACCEL_OK;
+}
+
+/* With a writer the pipelines are made for the sake of the API's cache. */
+int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_graph *const *graphs,
+                           uint32_t graph_count, const struct accel_compile_options *options,
+                           const struct accel_source *source, const struct accel_blob_writer *writer,
+                           const struct accel_task *task, struct accel_driver_module **out_module,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_module *module = NULL;
+    int32_t code;
+
+    (void)source;
+    *out_module = NULL;
+    if (writer != NULL && room->api->cache_write == NULL)
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "%s keeps no compiled programs", room->api->name);
+    code = module_create(room, graphs, graph_count, &module, error);
+    if (code != ACCEL_OK)
+        return code;
+    code = make_pipelines(module, options, task, error);
+    if (code == ACCEL_OK && writer != NULL)
+        code = room->api->cache_write(room->device, writer, error);
+    else if (code == ACCEL_OK)
+        code = write_constants(module, error);
+    if (code != ACCEL_OK || writer != NULL) {
+        module_free(&module->base);
+        return code;
+    }
+    *out_module = &module->base;
+    return ACCEL_OK;
+}
+
+int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint64_t bytes,
+                        const struct accel_graph *const *graphs, uint32_t graph_count,
+                        const struct accel_source *source, const struct accel_task *task,
+                        struct accel_driver_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_room *room = (struct gpu_room *)base;
+    int32_t code = ACCEL_E_MISS;
+
+    *out_module = NULL;
+    if (room->api->cache_read == NULL)
+        return sdk_error(error, ACCEL_E_MISS, "%s keeps no compiled programs", room->api->name);
+    code = room->api->cache_read(room->device, blob, bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    return gpu_module_compile(base, graphs, graph_count, NULL, source, NULL, task, out_module, error);
+}
+
+/* ---- claim ---- */
+
+static uint32_t reads_weight(const struct accel_graph *graph, const struct accel_node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != ACCEL_NO_VALUE && graph->values[node->inputs[i]]->role == ACCEL_ROLE_WEIGHT)
+            return 1;
+    return 0;
+}
+
+/* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
+static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, const uint64_t *symbols,
+                        struct gpu_tensor *tensors, struct gpu_program *program, struct accel_error *reason)
+{
+    struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
+    struct gpu_tensor scratch = {.parts = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
+    struct gpu_call call = gpu_call_of(room, program, tensors, n);
+
+    (void)symbols;
+    if (program->rows[n]->scratch != NULL) {
+        scratch.pitch[0] = program->rows[n]->scratch(&call);
+        scratch.width = scratch.dims[0] = scratch.pitch[0] / 4;
+        call.scratch = &scratch;
+    }
+    program->rows[n]->lower(&call, &emitter);
+    return emitter.code;
+}
+
+static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, struct gpu_tensor *tensors,
+                          struct accel_claim *claim, const uint64_t *symbols, const struct accel_claim_sink *sink,
+                          struct accel_error *error)
+{
+    const struct accel_graph *graph = program->graph;
+    const struct accel_node *node = graph->nodes[claim->node];
+    struct accel_error reason = {.code = ACCEL_OK};
+
+    claim->kernel = "";
+    claim->reason = "";
+    claim->answer = ACCEL_CLAIM_NATIVE;
+    claim->weights = reads_weight(graph, node) ? ACCEL_RESIDENT : 0;
+    if (node->op == ACCEL_OP_RESHAPE && share(graph, program->roots, node->inputs[0], node->outputs[0])) {
+        claim->kernel = "reshape";
+        return sink->claim(sink, claim, error);
+    }
+    program->rows[claim->node] = gpu_pick(room, graph, claim->node, &claim->reason);
+    if (program->rows[claim->node] == NULL) {
+        claim->answer = ACCEL_CLAIM_NO;
+    } else if (try_node(room, graph, claim->node, symbols, tensors, program, &reason) != ACCEL_OK) {
+        claim->answer = ACCEL_CLAIM_NO;
+        claim->reason = reason.text;
+    } else {
+        claim->reason = "";
+        claim->kernel = program->rows[claim->node]->name;
+        claim->tolerance = program->rows[claim->node]->tolerance;
+    }
+    return sink->claim(sink, claim, error);
+}
+
+static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *graph, uint32_t g, const uint64_t *symbols,
+                           const struct accel_claim_sink *sink, struct accel_error *error)
+{
+    struct gpu_program program = {.graph = graph};
+    struct gpu_tensor *tensors;
+    void *memory = NULL;
+    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST,
+                            graph->value_count * sizeof(struct gpu_tensor) + program_bytes(graph), &memory, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    tensors = memory;
+    program.rows = (const struct gpu_row **)(void *)(tensors + graph->value_count);
+    program.roots = (uint32_t *)(void *)(program.rows + graph->node_count);
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        program.roots[v] = v;
+        gpu_tensor_measure(&room->limits, &tensors[v], graph, v, symbols, 1);
+    }
+    for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
+        struct accel_claim claim = {.graph = g, .node = n};
+
+        code = claim_node(room, &program, tensors, &claim, symbols, sink, error);
+    }
+    gpu_give(room, memory);
+    return code;
+}
+
+int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                  struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
+        uint64_t symbols[GPU_SYMBOLS];
+        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[g];
+
+        code = gpu_highest(graphs[g], &buckets, sets, symbols, error);
+        if (code == ACCEL_OK)
+            code = claim_graph((struct gpu_room *)base, graphs[g], g, symbols, sink, error);
+    }
+    return code;
+}
+
+/* ---- estimate ---- */
+
+/* Bytes of the weights of a graph that no graph before it has, as they lie on the device. */
+static uint64_t weights_of(const struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t g)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
+        const struct accel_value *value = graphs[g]->values[v];
+        struct gpu_tensor tensor = {.rows = 0};
+        uint32_t known = 0;
+
+        if (value->role != ACCEL_ROLE_WEIGHT)
+            continue;
+        for (uint32_t before = 0; before <= g && !known; before++)
+            for (uint32_t o = 0; o < (before == g ? v : graphs[before]->value_count) && !known; o++) {
+                const struct accel_value *other = graphs[before]->values[o];
+
+                known = other->role == ACCEL_ROLE_WEIGHT && strcmp(other->key, value->key) == 0;
+            }
+        if (known)
+            continue;
+        gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
+        bytes += gpu_weights_bytes(&room->limits, tensor.type, tensor.rows, tensor.width);
+    }
+    return bytes;
+}
+
+struct estimate {
+    uint64_t scratch, program, weights;
+};
+
+static int32_t measure(struct gpu_module *module, const struct accel_graph *const *graphs,
+                       const struct accel_compile_options *options, struct estimate *out, struct accel_error *error)
+{
+    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+
+    *out = (struct estimate){.program = sizeof *module + module->program_count * sizeof(struct gpu_program)};
+    for (uint32_t p = 0; p < module->program_count; p++) {
+        const struct accel_graph *graph = graphs[p];
+        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
+        uint64_t symbols[GPU_SYMBOLS];
+        uint64_t scratch = 0;
+        uint32_t launches = 0;
+        int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
+
+        if (code == ACCEL_OK)
+            code = walk(module->room, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);
+        if (code != ACCEL_OK)
+            return code;
+        out->scratch = scratch > out->scratch ? scratch : out->scratch;
+        out->program += program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_TAKES) +
+                        (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
+        out->weights += weights_of(module->room, graphs, p);
+    }
+    return ACCEL_OK;
+}
+
+int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
+                     struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_module *module = NULL;
+    struct estimate bytes;
+    int32_t code = module_create(room, graphs, graph_count, &module, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    code = measure(module, graphs, options, &bytes, error);
+    module_free(&module->base);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_WEIGHTS, bytes.weights, bytes.weights,
+                           "planes of weights with rows padded to 4 bytes and planes to 256", error);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, bytes.scratch, bytes.scratch,
+                           "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
+    if (code == ACCEL_OK)
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
+                           "extents of every value and recordings of every launch; what the API keeps is not in it",
+                           error);
+    return code;
+}

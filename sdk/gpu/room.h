@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the host room. instance.c: instance and device; pipeline.c: pipelines, made once for each key; shape.c:
+ * extents, pitches and parts of values; lower.c: launches of a graph; module.c, set.c, weights.c, state.c, buffer.c,
+ * queue.c: the objects of the driver ABI; arena.c: places in few memories; transfer.c: copies outside of any queue.
+ *
+ * Locks: gpu_room.lock guards the list of pipelines, gpu_transfer.lock the transfer queue, gpu_line.lock what
+ * `completed` may look at while another thread submits. None is held while the host is called.
+ */
+#ifndef SDK_GPU_ROOM_H
+#define SDK_GPU_ROOM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "sdk/driver/program.h"
+#include "sdk/gpu/host.h"
+#include "sdk/gpu/kernel.h"
+
+/* Most bytes of an ACCEL_STEP_UPDATE, and what a queue holds of updates and of staged reads. */
+#define GPU_INLINE_BYTES (UINT64_C(2) << 20)
+#define GPU_UPLOAD_BYTES (UINT64_C(4) << 20)
+#define GPU_DOWNLOAD_BYTES (UINT64_C(4) << 20)
+/* Steps of one queue in flight, whatever the API offers beyond. */
+#define GPU_IN_FLIGHT 32u
+/* Most waits that a submit passes on. */
+#define GPU_WAITS 64u
+/* Where values begin in memories that the room makes. */
+#define GPU_ALIGNMENT 256u
+/* Memories for weights and states are not larger than this, so that one allocation is no obstacle. */
+#define GPU_CHUNK_BYTES (UINT64_C(1) << 30)
+/* What a copy from the host passes through. */
+#define GPU_STAGING_BYTES (UINT64_C(8) << 20)
+#define GPU_SYMBOLS 16u
+
+/* ---- instance and device ---- */
+
+struct gpu_instance {
+    struct accel_driver_instance base;
+    const struct gpu_api *api;
+    const struct accel_host *host;
+    struct gpu_runtime *runtime;
+    _Atomic uint32_t devices;
+};
+
+/* A pipeline of a device, from the first module that wants it until the device is closed. */
+struct gpu_compiled {
+    struct gpu_compiled *next;
+    struct gpu_key key;
+    struct gpu_pipeline *pipeline; /* NULL: not made yet */
+    uint32_t wanted;               /* by a module that is being compiled */
+    uint32_t zero;
+};
+
+/* Copies from the host outside of the caller's queues: weights, constants, zeros. One thread at a time. */
+struct gpu_transfer {
+    pthread_mutex_t lock;
+    struct gpu_queue *queue;
+    struct gpu_memory *staging; /* UPLOAD, made at first use */
+    uint64_t value;
+};
+
+struct gpu_room {
+    struct accel_driver_device base;
+    struct gpu_instance *instance;
+    const struct gpu_api *api;
+    const struct accel_host *host;
+    struct gpu_device *device;
+    struct gpu_limits limits;
+    pthread_mutex_t lock;
+    struct gpu_compiled *pipelines;
+    struct gpu_transfer transfer;
+    _Atomic uint32_t children; /* modules, containers, states, buffers, queues */
+};
+
+extern const struct accel_device_table gpu_device_table;
+
+/* Takes host memory of a class; zeroed. */
+int32_t gpu_take(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                 struct accel_error *error);
+void gpu_give(const struct gpu_room *room, void *memory);
+
+/* ---- arena.c: places in few memories ---- */
+
+struct gpu_place {
+    uint32_t chunk;
+    uint32_t zero;
+    uint64_t offset;
+};
+
+/* Memories that are filled front to back. */
+struct gpu_arena {
+    struct gpu_memory **chunks;
+    uint64_t *sizes;
+    uint32_t count;
+    uint32_t zero;
+    uint64_t limit; /* of one chunk */
+};
+
+/* Bytes that one chunk can hold at most. */
+uint64_t gpu_arena_limit(const struct gpu_limits *limits);
+/* An arena for up to `items` places; then a place for each; then the memories. */
+int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint64_t items, struct accel_error *error);
+struct gpu_place gpu_arena_place(struct gpu_arena *arena, uint64_t bytes);
+int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct accel_error *error);
+void gpu_arena_free(struct gpu_room *room, struct gpu_arena *arena);
+
+/* ---- transfer.c ---- */
+
+/* Bytes of the host to memory; returns when they are there. */
+int32_t gpu_transfer_write(struct gpu_room *room, struct gpu_memory *memory, uint64_t offset, const void *bytes,
+                           uint64_t count, struct accel_error *error);
+/* Zeros. Offset and count are multiples of 4. */
+int32_t gpu_transfer_clear(struct gpu_room *room, struct gpu_memory *memory, uint64_t offset, uint64_t count,
+                           struct accel_error *error);
+/* For who fills the staging memory himself: its address until gpu_transfer_end. GPU_STAGING_BYTES are there. */
+int32_t gpu_transfer_begin(struct gpu_room *room, void **out_staging, struct accel_error *error);
+/* Runs copies out of the staging memory and waits for them. Between begin and end. */
+int32_t gpu_transfer_run(struct gpu_room *room, const struct gpu_operation *operations, uint32_t count,
+                         struct accel_error *error);
+void gpu_transfer_end(struct gpu_room *room);
+
+/* ---- pipeline.c ---- */
+
+/* The source of that name that the device can run, or NULL. */
+const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char *name);
+/* Puts a key on the list of what has to be made. */
+int32_t gpu_pipeline_want(struct gpu_room *room, const struct gpu_key *key, struct accel_error *error);
+/* The pipeline of a key, made now where it is not there. */
+int32_t gpu_pipeline_get(struct gpu_room *room, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+                         struct accel_error *error);
+/* Makes all that was wanted, on the threads of the task. */
+int32_t gpu_pipeline_make(struct gpu_room *room, const struct accel_task *task, struct accel_error *error);
+void gpu_pipeline_free_all(struct gpu_room *room);
+
+/* ---- shape.c ---- */
+
+/* Bytes of a row of a weight in a plane on the device, padded to 4; 0 for a plane or type that is none. */
+uint64_t gpu_weight_pitch(uint32_t type, uint64_t width, uint32_t plane);
+uint32_t gpu_weight_planes(uint32_t type);
+/* Rows of a part, and parts: such that every plane of a part fits into a binding and a chunk. */
+uint64_t gpu_weight_part_rows(const struct gpu_limits *limits, uint32_t type, uint64_t rows, uint64_t width,
+                              uint32_t *out_parts);
+/* Bytes of a slot of a part of a state. */
+uint64_t gpu_state_pitch(uint32_t type, uint64_t width);
+/* Extents of a value; `most`: those are the highest. */
+void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tensor, const struct accel_graph *graph,
+                        uint32_t value, const uint64_t *symbols, uint32_t most);
+/* Bytes of a value that is no weight. */
+uint64_t gpu_tensor_bytes(const struct gpu_tensor *tensor);
+
+/* ---- lower.c ---- */
+
+struct gpu_program {
+    const struct accel_graph *graph;
+    const struct gpu_row **rows; /* per node; NULL: an alias, nothing to run */
+    uint32_t *roots;             /* per value: the value whose storage it uses */
+    struct gpu_place *constants; /* per value: where a constant lies */
+};
+
+/* The first row that takes the node, or NULL with a reason. */
+const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
+                               const char **out_reason);
+
+/* What a launch of a set is beside its dispatch: for barriers and for recording again. */
+struct gpu_use {
+    const struct gpu_source *source;
+    uint32_t access; /* two bits for each binding */
+    uint32_t node;
+};
+
+#define GPU_EMIT_CHECK 1u  /* only see that it can be done, and count */
+#define GPU_EMIT_WANT 2u   /* and put the pipelines on the list */
+#define GPU_EMIT_BIND 3u   /* fill dispatches: pipelines, ranges, words, groups */
+#define GPU_EMIT_RECORD 4u /* only words and groups change */
+
+struct gpu_set;
+
+struct gpu_emitter {
+    struct gpu_room *room;
+    const struct accel_graph *graph;
+    struct gpu_set *set; /* BIND, RECORD */
+    struct gpu_dispatch *dispatches;
+    struct gpu_use *uses;
+    uint32_t mode; /* GPU_EMIT_... */
+    uint32_t node;
+    uint32_t count; /* launches so far */
+    uint32_t capacity;
+    int32_t code; /* the first failure */
+    uint32_t zero;
+    struct accel_error *error;
+};
+
+/* A node as its row sees it, without scratch. */
+struct gpu_call gpu_call_of(const struct gpu_room *room, const struct gpu_program *program,
+                            const struct gpu_tensor *tensors, uint32_t n);
+/* Emits the launches of node `node` with the tensors of a skeleton. */
+void gpu_lower_node(struct gpu_emitter *emitter, const struct gpu_program *program, const struct gpu_tensor *tensors,
+                    const struct gpu_tensor *scratches, uint32_t node);
+/* Sets barriers where a launch meets what launches since the last one wrote, or writes what they touched. */
+void gpu_lower_barriers(struct gpu_dispatch *dispatches, const struct gpu_use *uses, uint32_t count);
+
+/* ---- module.c ---- */
+
+struct gpu_module {
+    struct accel_driver_module base;
+    struct gpu_room *room;
+    struct gpu_program *programs;
+    uint32_t program_count;
+    uint32_t zero;
+    struct gpu_arena constants;
+};
+
+int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_graph *const *graphs,
+                           uint32_t graph_count, const struct accel_compile_options *options,
+                           const struct accel_source *source, const struct accel_blob_writer *writer,
+                           const struct accel_task *task, struct accel_driver_module **out_module,
+                           struct accel_error *error) ACCEL_NOEXCEPT;
+int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint64_t bytes,
+                        const struct accel_graph *const *graphs, uint32_t graph_count,
+                        const struct accel_source *source, const struct accel_task *task,
+                        struct accel_driver_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT;
+int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                  struct accel_error *error) ACCEL_NOEXCEPT;
+int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
+                     struct accel_error *error) ACCEL_NOEXCEPT;
+/* The highest values of a graph's symbols among its buckets, which *buckets is moved past. */
+int32_t gpu_highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count,
+                    uint64_t symbols[GPU_SYMBOLS], struct accel_error *error);
+
+/* ---- set.c ---- */
+
+/* Extents of all values and places of intermediates, for one tuple of symbols: what is known without memory. */
+struct gpu_skeleton {
+    struct gpu_tensor *tensors;   /* per value */
+    struct gpu_tensor *scratches; /* per node; no dims: it asked for none */
+    struct sdk_block *blocks;     /* value v at v, scratch of node n at value_count + n, until they are planned */
+    uint64_t *offsets;            /* the same, in scratch; after planning */
+    uint64_t scratch_bytes;
+    uint32_t launches;
+    uint32_t zero;
+};
+
+/* Where a value begins: a memory, or a container of weights with its place there. */
+struct gpu_home {
+    struct gpu_memory *memory;
+    uint64_t offset;
+    const struct gpu_container *container;
+    uint32_t weight; /* in the container */
+    uint32_t zero;
+};
+
+/* A recording for one tuple of symbols. */
+struct gpu_take {
+    struct gpu_list *list;
+    struct gpu_dispatch *dispatches;
+    uint64_t *symbols;
+    struct gpu_line *line; /* queue of its last submit */
+    uint64_t value;        /* and its value; 0: none */
+};
+
+#define GPU_TAKES 2u
+
+struct gpu_set {
+    struct accel_driver_set base;
+    struct gpu_module *module;
+    const struct gpu_program *program;
+    struct gpu_skeleton skeleton;
+    struct gpu_home *homes; /* per value, then per node for its scratch */
+    struct gpu_use *uses;   /* per launch; the same for all takes */
+    struct gpu_take takes[GPU_TAKES];
+    uint32_t take_count;
+    uint32_t launch_count;
+};
+
+/* Bytes of the lists of a skeleton of a graph. */
+uint64_t gpu_skeleton_bytes(const struct accel_graph *graph);
+/* Measures and plans in the memory given (gpu_skeleton_bytes). */
+void gpu_skeleton_make(const struct gpu_room *room, const struct gpu_program *program, const uint64_t *symbols,
+                       void *memory, struct gpu_skeleton *out_skeleton);
+int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_description *description,
+                       struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT;
+/* The recording for these symbols, or ACCEL_E_AGAIN where all are in flight with others. */
+int32_t gpu_set_take(struct gpu_set *set, const uint64_t *symbols, struct gpu_take **out_take,
+                     struct accel_error *error);
+/* Bytes of a set's bookkeeping with so many launches. */
+uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t takes);
+
+/* ---- weights.c, state.c, buffer.c ---- */
+
+struct gpu_kept {
+    char *key;
+    uint32_t type;
+    uint32_t planes;
+    uint32_t parts;
+    uint32_t places; /* first one: [part][plane] */
+    uint64_t rows;
+    uint64_t width;
+    uint64_t part_rows;
+};
+
+struct gpu_container {
+    struct accel_driver_weights base;
+    struct gpu_room *room;
+    struct gpu_kept *kept; /* sorted by key */
+    uint32_t count;
+    uint32_t place_count;
+    struct gpu_place *places;
+    struct gpu_arena arena;
+};
+
+int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_weight *const *list, uint32_t count,
+                           struct accel_driver_weights **out_weights, struct accel_error *error) ACCEL_NOEXCEPT;
+/* The index of a weight, or -1. */
+int64_t gpu_weights_find(const struct gpu_container *container, const char *key);
+/* Bytes of memory that weights of these take, chunk for chunk. */
+uint64_t gpu_weights_bytes(const struct gpu_limits *limits, uint32_t type, uint64_t rows, uint64_t width);
+
+struct gpu_state_part {
+    struct gpu_place place;
+    uint64_t pitch;
+};
+
+struct gpu_state {
+    struct accel_driver_state base;
+    struct gpu_room *room;
+    uint64_t slots;
+    uint32_t part_count;
+    uint32_t zero;
+    struct gpu_state_part *parts;
+    struct gpu_arena arena;
+    struct gpu_memory *bounce; /* for copies that overlap themselves */
+    uint64_t bounce_bytes;
+};
+
+int32_t gpu_state_create(struct accel_driver_device *base, const struct accel_state_part *parts, uint32_t part_count,
+                         uint64_t slots, struct accel_driver_state **out_state,
+                         struct accel_error *error) ACCEL_NOEXCEPT;
+
+struct gpu_buffer {
+    struct accel_driver_buffer base;
+    struct gpu_room *room;
+    struct gpu_memory *memory;
+    uint64_t bytes;
+};
+
+int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap,
+                          struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/* ---- queue.c ---- */
+
+struct gpu_line;
+int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
+                         struct accel_error *error) ACCEL_NOEXCEPT;
+/* Whether a value of a queue is over, whichever way. */
+uint32_t gpu_line_over(struct gpu_line *line, uint64_t value);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* States: parts of [slots, row] in few memories, and a bounce for copies that overlap themselves. */
+#include "sdk/gpu/room.h"
+
+#define BOUNCE_BYTES (UINT64_C(1) << 18)
+
+static int32_t state_free(struct accel_driver_state *base) ACCEL_NOEXCEPT
+{
+    struct gpu_state *state = (struct gpu_state *)base;
+    struct gpu_room *room = state->room;
+
+    gpu_arena_free(room, &state->arena);
+    if (state->bounce != NULL)
+        room->api->memory_free(room->device, state->bounce);
+    gpu_give(room, state);
+    atomic_fetch_sub(&room->children, 1);
+    return ACCEL_OK;
+}
+
+static const struct accel_state_table state_table = {.size = sizeof state_table, .free = state_free};
+
+static int32_t place_parts(struct gpu_state *state, const struct accel_state_part *parts, struct accel_error *error)
+{
+    struct gpu_room *room = state->room;
+    uint64_t widest = 0;
+    int32_t code = gpu_arena_init(room, &state->arena, state->part_count, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    for (uint32_t p = 0; p < state->part_count; p++) {
+        uint64_t pitch = gpu_state_pitch(parts[p].type, parts[p].row);
+
+        if (pitch == 0 || state->slots > state->arena.limit / pitch)
+            return sdk_error(error, ACCEL_E_LIMIT,
+                             "part %u of a state has %llu slots of %llu bytes, one memory of the device holds %llu", p,
+                             (unsigned long long)state->slots, (unsigned long long)pitch,
+                             (unsigned long long)state->arena.limit);
+        widest = pitch > widest ? pitch : widest;
+        state->parts[p].pitch = pitch;
+        state->parts[p].place = gpu_arena_place(&state->arena, pitch * state->slots);
+    }
+    state->bounce_bytes = widest > BOUNCE_BYTES ? widest : BOUNCE_BYTES;
+    if (state->bounce_bytes > widest * state->slots)
+        state->bounce_bytes = widest * state->slots;
+    code = gpu_arena_fill(room, &state->arena, error);
+    if (code == ACCEL_OK)
+        code = room->api->memory_create(room->device, state->bounce_bytes, GPU_MEMORY_DEVICE, &state->bounce, error);
+    for (uint32_t c = 0; c < state->arena.count && code == ACCEL_OK; c++)
+        code = gpu_transfer_clear(room, state->arena.chunks[c], 0, state->arena.sizes[c], error);
+    return code;
+}
+
+int32_t gpu_state_create(struct accel_driver_device *base, const struct accel_state_part *parts, uint32_t part_count,
+                         uint64_t slots, struct accel_driver_state **out_state,
+                         struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_state *state;
+    void *memory = NULL;
+    int32_t code =
+        gpu_take(room, ACCEL_MEMORY_HOST, sizeof *state + part_count * sizeof(struct gpu_state_part), &memory, error);
+
+    *out_state = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    state = memory;
+    state->base.table = &state_table;
+    state->room = room;
+    state->slots = slots;
+    state->parts = (struct gpu_state_part *)(state + 1);
+    state->part_count = part_count;
+    atomic_fetch_add(&room->children, 1);
+    code = place_parts(state, parts, error);
+    if (code != ACCEL_OK) {
+        state_free(&state->base);
+        return code;
+    }
+    *out_state = &state->base;
+    return ACCEL_OK;
+}
