@@ -4,12 +4,14 @@
 noinst_LTLIBRARIES += libaccel-gpu.la
 libaccel_gpu_la_SOURCES = \
 	%D%/api.h \
+	%D%/cache.h \
 	%D%/host.h \
 	%D%/kernel.h \
 	%D%/line.h \
 	%D%/room.h \
 	%D%/arena.c \
 	%D%/buffer.c \
+	%D%/cache.c \
 	%D%/instance.c \
 	%D%/lower.c \
 	%D%/module.c \
@@ -20,5 +22,22 @@ libaccel_gpu_la_SOURCES = \
 	%D%/state.c \
 	%D%/step.c \
 	%D%/transfer.c \
-	%D%/weights.c
-EXTRA_DIST += %D%/embed.sh
+	%D%/weights.c \
+	%D%/kernels/form.h \
+	%D%/kernels/rows.h \
+	%D%/kernels/arrange.c \
+	%D%/kernels/form.c \
+	%D%/kernels/pack.c \
+	%D%/kernels/rows.c \
+	%D%/kernels/rows_attention.c \
+	%D%/kernels/rows_matrix.c \
+	%D%/kernels/rows_pointwise.c
+
+# Kernel texts. A plugin's table of them is made again when any changes.
+gpu_kernel_texts = \
+	%D%/kernels/sources.def \
+	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
+	%D%/kernels/dialect.h %D%/kernels/dialect_glsl.h %D%/kernels/dialect_opencl.h %D%/kernels/embed.k \
+	%D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/groups.h %D%/kernels/matmul_vec.k %D%/kernels/norm.k \
+	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/softmax.k %D%/kernels/weights.h
+EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

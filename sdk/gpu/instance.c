@@ -116,6 +116,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
         instance->host->release(instance->host, memory);
         return code;
     }
+    gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
     pthread_mutex_init(&room->lock, NULL);
     pthread_mutex_init(&room->transfer.lock, NULL);
     if (room->limits.in_flight > GPU_IN_FLIGHT)
@@ -172,6 +173,7 @@ static int32_t device_close(struct accel_driver_device *base, struct accel_error
     if (room->transfer.queue != NULL)
         room->api->queue_free(room->transfer.queue);
     gpu_pipeline_free_all(room);
+    gpu_cache_close(&room->cache);
     room->api->close(room->device);
     pthread_mutex_destroy(&room->lock);
     pthread_mutex_destroy(&room->transfer.lock);

@@ -57,7 +57,7 @@ struct gpu_tensor {
     uint32_t rank;
     uint32_t planes;
     uint32_t value; /**< index in the graph; of scratch 0xffffffff. The room's own */
-    uint32_t zero;
+    uint32_t tile;  /**< rows of a part are filled up to a multiple of it: of the layout, else 1 */
 };
 
 struct gpu_row;

@@ -102,7 +102,8 @@ static uint64_t part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint3
 {
     uint64_t rows = tensor->rows - part * tensor->part_rows;
 
-    return (rows < tensor->part_rows ? rows : tensor->part_rows) * tensor->pitch[plane];
+    rows = rows < tensor->part_rows ? rows : tensor->part_rows;
+    return (rows + tensor->tile - 1) / tensor->tile * tensor->tile * tensor->pitch[plane];
 }
 
 static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bind)
@@ -176,12 +177,11 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
     if (home->container != NULL) {
         const struct gpu_kept *kept = &home->container->kept[home->weight];
         const struct gpu_place *place =
-            &home->container->places[kept->places + bind->part * kept->planes + bind->plane];
+            &home->container->places[kept->places + (uint64_t)bind->part * kept->lie.planes + bind->plane];
 
         /* A reshaped weight has another shape, and lies as the weight does. */
-        if (bind->tensor->parts != kept->parts ||
-            bind->tensor->pitch[bind->plane] * bind->tensor->rows <
-                kept->rows * gpu_weight_pitch(kept->type, kept->width, bind->plane))
+        if (bind->tensor->parts != kept->lie.parts ||
+            range->bytes != gpu_lie_bytes(&kept->lie, bind->part, bind->plane))
             fail(emitter, ACCEL_E_UNSUPPORTED, "weight %s is read under another shape", kept->key);
         range->memory = home->container->arena.chunks[place->chunk];
         range->offset = place->offset;

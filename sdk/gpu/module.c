@@ -320,7 +320,8 @@ static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, 
                         struct gpu_tensor *tensors, struct gpu_program *program, struct accel_error *reason)
 {
     struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
-    struct gpu_tensor scratch = {.parts = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
+    struct gpu_tensor scratch = {
+        .parts = 1, .tile = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
     struct gpu_call call = gpu_call_of(room, program, tensors, n);
 
     (void)symbols;
@@ -418,6 +419,7 @@ static uint64_t weights_of(const struct gpu_room *room, const struct accel_graph
     for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
         const struct accel_value *value = graphs[g]->values[v];
         struct gpu_tensor tensor = {.rows = 0};
+        struct gpu_lie lie;
         uint32_t known = 0;
 
         if (value->role != ACCEL_ROLE_WEIGHT)
@@ -431,7 +433,8 @@ static uint64_t weights_of(const struct gpu_room *room, const struct accel_graph
         if (known)
             continue;
         gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
-        bytes += gpu_weights_bytes(&room->limits, tensor.type, tensor.rows, tensor.width);
+        gpu_lie_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &lie);
+        bytes += gpu_lie_all(&lie);
     }
     return bytes;
 }

@@ -120,6 +120,7 @@ int32_t gpu_pipeline_get(struct gpu_room *room, const struct gpu_key *key, struc
 /* What the ranks of a crew share. */
 struct work {
     struct gpu_room *room;
+    _Atomic uint32_t made;
     _Atomic int32_t code;
     struct accel_error error; /* of the first failure */
 };
@@ -154,6 +155,8 @@ static void make_some(void *argument, uint32_t rank, uint32_t ranks)
         if (entry == NULL)
             return;
         code = make(work->room, entry, &error);
+        if (code == ACCEL_OK)
+            atomic_fetch_add(&work->made, 1);
         if (code != ACCEL_OK && atomic_compare_exchange_strong(&work->code, &expected, code))
             work->error = error;
     }
@@ -172,6 +175,8 @@ int32_t gpu_pipeline_make(struct gpu_room *room, const struct accel_task *task, 
         code = atomic_load(&work.code);
     if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)
         *error = work.error;
+    if (code == ACCEL_OK && atomic_load(&work.made) != 0)
+        gpu_cache_store(&room->cache);
     return code;
 }
 

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "sdk/driver/program.h"
+#include "sdk/gpu/cache.h"
 #include "sdk/gpu/host.h"
 #include "sdk/gpu/kernel.h"
 
@@ -70,6 +71,7 @@ struct gpu_room {
     pthread_mutex_t lock;
     struct gpu_compiled *pipelines;
     struct gpu_transfer transfer;
+    struct gpu_cache cache;
     _Atomic uint32_t children; /* modules, containers, states, buffers, queues */
 };
 
@@ -135,12 +137,26 @@ void gpu_pipeline_free_all(struct gpu_room *room);
 
 /* ---- shape.c ---- */
 
-/* Bytes of a row of a weight in a plane on the device, padded to 4; 0 for a plane or type that is none. */
-uint64_t gpu_weight_pitch(uint32_t type, uint64_t width, uint32_t plane);
-uint32_t gpu_weight_planes(uint32_t type);
-/* Rows of a part, and parts: such that every plane of a part fits into a binding and a chunk. */
-uint64_t gpu_weight_part_rows(const struct gpu_limits *limits, uint32_t type, uint64_t rows, uint64_t width,
-                              uint32_t *out_parts);
+/* How a weight lies on the device. `planes` is 0 where it cannot. */
+struct gpu_lie {
+    const struct gpu_layout *layout; /* NULL: as in the file, rows padded to 4 bytes */
+    uint64_t rows;
+    uint64_t width;
+    uint64_t part_rows; /* such that every plane of a part fits into a binding and a chunk */
+    uint64_t pitch[GPU_PLANES];
+    uint32_t type;
+    uint32_t planes;
+    uint32_t parts;
+    uint32_t tile;
+};
+
+void gpu_lie_of(const struct gpu_limits *limits, uint32_t type, uint32_t rank, uint64_t rows, uint64_t width,
+                struct gpu_lie *out_lie);
+uint64_t gpu_lie_rows(const struct gpu_lie *lie, uint32_t part);
+/* Bytes of a plane of a part, the last tile filled up. */
+uint64_t gpu_lie_bytes(const struct gpu_lie *lie, uint32_t part, uint32_t plane);
+/* Bytes of all planes and parts as an arena places them. */
+uint64_t gpu_lie_all(const struct gpu_lie *lie);
 /* Bytes of a slot of a part of a state. */
 uint64_t gpu_state_pitch(uint32_t type, uint64_t width);
 /* Extents of a value; `most`: those are the highest. */
@@ -292,13 +308,8 @@ uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint3
 
 struct gpu_kept {
     char *key;
-    uint32_t type;
-    uint32_t planes;
-    uint32_t parts;
-    uint32_t places; /* first one: [part][plane] */
-    uint64_t rows;
-    uint64_t width;
-    uint64_t part_rows;
+    uint64_t places; /* first one: [part][plane] */
+    struct gpu_lie lie;
 };
 
 struct gpu_container {
@@ -315,8 +326,6 @@ int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_
                            struct accel_driver_weights **out_weights, struct accel_error *error) ACCEL_NOEXCEPT;
 /* The index of a weight, or -1. */
 int64_t gpu_weights_find(const struct gpu_container *container, const char *key);
-/* Bytes of memory that weights of these take, chunk for chunk. */
-uint64_t gpu_weights_bytes(const struct gpu_limits *limits, uint32_t type, uint64_t rows, uint64_t width);
 
 struct gpu_state_part {
     struct gpu_place place;

@@ -89,6 +89,7 @@ static void plan_scratches(const struct gpu_room *room, struct gpu_skeleton *ske
                                                      .pitch = {bytes},
                                                      .part_rows = 1,
                                                      .parts = 1,
+                                                     .tile = 1,
                                                      .type = ACCEL_I32,
                                                      .rank = 1,
                                                      .planes = 1,
@@ -128,7 +129,7 @@ static int32_t bind_weight(struct gpu_set *set, const struct accel_binding *bind
 
     if (found < 0)
         return sdk_error(error, ACCEL_E_INVALID, "weight %s is not in the container that is bound", value->name);
-    if (container->kept[found].type != value->type)
+    if (container->kept[found].lie.type != value->type)
         return sdk_error(error, ACCEL_E_INVALID, "weight %s has another type in the container", value->name);
     home->container = container;
     home->weight = (uint32_t)found;

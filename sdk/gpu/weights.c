@@ -36,26 +36,6 @@ int64_t gpu_weights_find(const struct gpu_container *container, const char *key)
     return -1;
 }
 
-static uint64_t rows_of_part(const struct gpu_kept *kept, uint32_t part)
-{
-    uint64_t rest = kept->rows - part * kept->part_rows;
-
-    return rest < kept->part_rows ? rest : kept->part_rows;
-}
-
-uint64_t gpu_weights_bytes(const struct gpu_limits *limits, uint32_t type, uint64_t rows, uint64_t width)
-{
-    struct gpu_kept kept = {.rows = rows};
-    uint64_t bytes = 0;
-
-    kept.part_rows = gpu_weight_part_rows(limits, type, rows, width, &kept.parts);
-    for (uint32_t part = 0; part < kept.parts; part++)
-        for (uint32_t p = 0; p < gpu_weight_planes(type); p++)
-            bytes += (rows_of_part(&kept, part) * gpu_weight_pitch(type, width, p) + GPU_ALIGNMENT - 1) &
-                     ~(uint64_t)(GPU_ALIGNMENT - 1);
-    return bytes;
-}
-
 static int32_t weights_free(struct accel_driver_weights *base) ACCEL_NOEXCEPT
 {
     struct gpu_container *container = (struct gpu_container *)base;
@@ -70,110 +50,143 @@ static int32_t weights_free(struct accel_driver_weights *base) ACCEL_NOEXCEPT
 
 /* ---- pull ---- */
 
-/* The planes of one weight as the source gives them, and how rows of them become rows on the device. */
+/* The planes of one weight as the source gives them. */
 struct pull {
     struct gpu_container *container;
     const struct gpu_kept *kept;
-    const struct gpu_layout *layout;
     const void *planes[GPU_PLANES];
     uint64_t file_rows[GPU_PLANES]; /* bytes of a row in the source */
-    uint64_t pitch[GPU_PLANES];     /* on the device */
     uint32_t file_planes;
     uint32_t zero;
+    char *row; /* room for one packed row, all planes */
 };
 
-static void pack_row(const struct pull *pull, uint64_t row, void *const *to)
+static void find_row(const struct pull *pull, uint64_t row, const void *from[GPU_PLANES])
 {
-    const void *from[GPU_PLANES] = {NULL};
-
     for (uint32_t p = 0; p < pull->file_planes; p++)
         from[p] = (const char *)pull->planes[p] + row * pull->file_rows[p];
-    if (pull->layout != NULL) {
-        pull->layout->pack(pull->layout, pull->kept->width, from, to);
-        return;
+}
+
+/* Word j of row r of a tile becomes word j * tile + r. `to` is zeroed. */
+static void pack_tiled(const struct pull *pull, uint64_t first, uint64_t count, char *const *to)
+{
+    const struct gpu_lie *lie = &pull->kept->lie;
+
+    for (uint64_t r = 0; r < count; r++) {
+        const void *from[GPU_PLANES] = {NULL};
+        void *packed[GPU_PLANES] = {NULL};
+        char *at = pull->row;
+
+        find_row(pull, first + r, from);
+        for (uint32_t p = 0; p < lie->planes; p++) {
+            packed[p] = at;
+            at += lie->pitch[p];
+        }
+        memset(pull->row, 0, (size_t)(at - pull->row));
+        lie->layout->pack(lie->layout, lie->width, from, packed);
+        for (uint32_t p = 0; p < lie->planes; p++) {
+            uint64_t words = lie->pitch[p] / 4;
+            uint32_t *target = (uint32_t *)(void *)to[p] + r / lie->tile * words * lie->tile + r % lie->tile;
+
+            for (uint64_t j = 0; j < words; j++)
+                target[j * lie->tile] = ((const uint32_t *)packed[p])[j];
+        }
     }
-    for (uint32_t p = 0; p < pull->file_planes; p++)
-        memcpy(to[p], from[p], pull->file_rows[p]);
 }
 
 /* Packs `count` rows from `first` on to one range for each plane. */
 static void pack_rows(const struct pull *pull, uint64_t first, uint64_t count, char *const *to)
 {
-    uint32_t planes = pull->kept->planes;
+    const struct gpu_lie *lie = &pull->kept->lie;
+    uint64_t tiled = (count + lie->tile - 1) / lie->tile * lie->tile;
 
-    if (pull->layout == NULL && planes == 1 && pull->pitch[0] == pull->file_rows[0]) {
-        memcpy(to[0], (const char *)pull->planes[0] + first * pull->file_rows[0], count * pull->file_rows[0]);
+    for (uint32_t p = 0; p < lie->planes; p++)
+        memset(to[p], 0, tiled * lie->pitch[p]);
+    if (lie->layout != NULL) {
+        pack_tiled(pull, first, count, to);
         return;
     }
-    for (uint32_t p = 0; p < planes; p++)
-        memset(to[p], 0, count * pull->pitch[p]);
-    for (uint64_t row = 0; row < count; row++) {
-        void *rows[GPU_PLANES] = {NULL};
+    for (uint64_t r = 0; r < count; r++) {
+        const void *from[GPU_PLANES] = {NULL};
 
-        for (uint32_t p = 0; p < planes; p++)
-            rows[p] = to[p] + row * pull->pitch[p];
-        pack_row(pull, first + row, rows);
+        find_row(pull, first + r, from);
+        for (uint32_t p = 0; p < lie->planes; p++)
+            memcpy(to[p] + r * lie->pitch[p], from[p], pull->file_rows[p]);
     }
+}
+
+static const struct gpu_place *place_of(const struct pull *pull, uint32_t part, uint32_t plane)
+{
+    return &pull->container->places[pull->kept->places + (uint64_t)part * pull->kept->lie.planes + plane];
 }
 
 /* Rows of a part where the host sees the device's memory: written where they stay. */
 static uint32_t pull_in_place(const struct pull *pull, uint32_t part)
 {
     const struct gpu_container *container = pull->container;
+    const struct gpu_lie *lie = &pull->kept->lie;
     char *to[GPU_PLANES] = {NULL};
 
-    for (uint32_t p = 0; p < pull->kept->planes; p++) {
-        const struct gpu_place *place = &container->places[pull->kept->places + part * pull->kept->planes + p];
+    for (uint32_t p = 0; p < lie->planes; p++) {
+        const struct gpu_place *place = place_of(pull, part, p);
         char *seen = container->room->api->memory_address(container->arena.chunks[place->chunk]);
 
         if (seen == NULL)
             return 0;
         to[p] = seen + place->offset;
     }
-    pack_rows(pull, part * pull->kept->part_rows, rows_of_part(pull->kept, part), to);
+    pack_rows(pull, part * lie->part_rows, gpu_lie_rows(lie, part), to);
     return 1;
+}
+
+/* Packs rows row .. row + count of a part into the staging memory and copies them. */
+static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, uint64_t count, char *staging,
+                          struct accel_error *error)
+{
+    struct gpu_room *room = pull->container->room;
+    const struct gpu_lie *lie = &pull->kept->lie;
+    uint64_t tiled = (count + lie->tile - 1) / lie->tile * lie->tile;
+    struct gpu_operation copies[GPU_PLANES];
+    char *to[GPU_PLANES] = {NULL};
+    uint64_t at = 0;
+
+    for (uint32_t p = 0; p < lie->planes; p++) {
+        const struct gpu_place *place = place_of(pull, part, p);
+
+        to[p] = staging + at;
+        copies[p] = (struct gpu_operation){.kind = GPU_COPY,
+                                           .source = room->transfer.staging,
+                                           .source_offset = at,
+                                           .target = pull->container->arena.chunks[place->chunk],
+                                           .target_offset = place->offset + row * lie->pitch[p],
+                                           .bytes = tiled * lie->pitch[p]};
+        at += tiled * lie->pitch[p];
+    }
+    pack_rows(pull, part * lie->part_rows + row, count, to);
+    return gpu_transfer_run(room, copies, lie->planes, error);
 }
 
 static int32_t pull_staged(const struct pull *pull, uint32_t part, struct accel_error *error)
 {
-    const struct gpu_container *container = pull->container;
-    struct gpu_room *room = container->room;
-    uint32_t planes = pull->kept->planes;
-    uint64_t rows = rows_of_part(pull->kept, part), row_bytes = 0, batch;
+    struct gpu_room *room = pull->container->room;
+    const struct gpu_lie *lie = &pull->kept->lie;
+    uint64_t rows = gpu_lie_rows(lie, part), row_bytes = 0, batch;
     void *staging = NULL;
     int32_t code;
 
-    for (uint32_t p = 0; p < planes; p++)
-        row_bytes += pull->pitch[p];
+    for (uint32_t p = 0; p < lie->planes; p++)
+        row_bytes += lie->pitch[p];
     batch = GPU_STAGING_BYTES / row_bytes;
+    batch -= batch % lie->tile;
     if (batch == 0)
-        return sdk_error(error, ACCEL_E_LIMIT, "weight %s: a row of %llu bytes is larger than the staging memory",
-                         pull->kept->key, (unsigned long long)row_bytes);
+        return sdk_error(error, ACCEL_E_LIMIT, "weight %s: %u rows of %llu bytes are more than the staging memory",
+                         pull->kept->key, lie->tile, (unsigned long long)row_bytes);
     code = gpu_transfer_begin(room, &staging, error);
-    for (uint64_t row = 0; code == ACCEL_OK && row < rows; row += batch) {
-        uint64_t count = rows - row < batch ? rows - row : batch, at = 0;
-        struct gpu_operation copies[GPU_PLANES];
-        char *to[GPU_PLANES] = {NULL};
-
-        for (uint32_t p = 0; p < planes; p++) {
-            const struct gpu_place *place = &container->places[pull->kept->places + part * planes + p];
-
-            to[p] = (char *)staging + at;
-            copies[p] = (struct gpu_operation){.kind = GPU_COPY,
-                                               .source = room->transfer.staging,
-                                               .source_offset = at,
-                                               .target = container->arena.chunks[place->chunk],
-                                               .target_offset = place->offset + row * pull->pitch[p],
-                                               .bytes = count * pull->pitch[p]};
-            at += count * pull->pitch[p];
-        }
-        pack_rows(pull, part * pull->kept->part_rows + row, count, to);
-        code = gpu_transfer_run(room, copies, planes, error);
-        if (code != ACCEL_OK || row + batch >= rows)
-            break;
-    }
-    if (staging != NULL)
-        gpu_transfer_end(room);
+    if (code != ACCEL_OK)
+        return code;
+    for (uint64_t row = 0; code == ACCEL_OK && row < rows; row += batch)
+        code = pull_batch(pull, part, row, rows - row < batch ? rows - row : batch, staging, error);
+    gpu_transfer_end(room);
     return code;
 }
 
@@ -206,7 +219,7 @@ static int32_t plane_of(struct gpu_room *room, const struct accel_source *source
 
 static int32_t pull_parts(const struct pull *pull, struct accel_error *error)
 {
-    for (uint32_t part = 0; part < pull->kept->parts; part++) {
+    for (uint32_t part = 0; part < pull->kept->lie.parts; part++) {
         int32_t code = pull_in_place(pull, part) ? ACCEL_OK : pull_staged(pull, part, error);
 
         if (code != ACCEL_OK)
@@ -215,31 +228,45 @@ static int32_t pull_parts(const struct pull *pull, struct accel_error *error)
     return ACCEL_OK;
 }
 
+static int32_t take_row(struct pull *pull, struct accel_error *error)
+{
+    const struct gpu_lie *lie = &pull->kept->lie;
+    uint64_t bytes = 0;
+    void *memory = NULL;
+    int32_t code;
+
+    for (uint32_t p = 0; p < lie->planes; p++)
+        bytes += lie->pitch[p];
+    code = gpu_take(pull->container->room, ACCEL_MEMORY_HOST, bytes, &memory, error);
+    pull->row = memory;
+    return code;
+}
+
 static int32_t pull_weight(struct gpu_container *container, const struct gpu_kept *kept,
                            const struct accel_source *source, struct accel_error *error)
 {
-    struct pull pull = {.container = container, .kept = kept, .layout = gpu_layout_find(kept->type)};
+    struct pull pull = {.container = container, .kept = kept};
     void *copies[GPU_PLANES] = {NULL};
     struct accel_format format;
-    int32_t code = accel_format_describe(kept->type, &format);
+    int32_t code = accel_format_describe(kept->lie.type, &format);
 
     if (code != ACCEL_OK || format.planes > GPU_PLANES)
-        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", kept->key, kept->type);
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", kept->key, kept->lie.type);
     pull.file_planes = format.planes;
-    for (uint32_t p = 0; p < kept->planes; p++)
-        pull.pitch[p] = gpu_weight_pitch(kept->type, kept->width, p);
+    code = take_row(&pull, error);
     for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
         size_t row = 0;
 
-        code = accel_format_row_bytes(kept->type, p, kept->width, &row);
+        code = accel_format_row_bytes(kept->lie.type, p, kept->lie.width, &row);
         pull.file_rows[p] = row;
         if (code == ACCEL_OK)
-            code = plane_of(container->room, source, kept, p, row * kept->rows, &pull.planes[p], &copies[p], error);
+            code = plane_of(container->room, source, kept, p, row * kept->lie.rows, &pull.planes[p], &copies[p], error);
     }
     if (code == ACCEL_OK)
         code = pull_parts(&pull, error);
     for (uint32_t p = 0; p < GPU_PLANES; p++)
         gpu_give(container->room, copies[p]);
+    gpu_give(container->room, pull.row);
     return code == ACCEL_OK ? ACCEL_OK : sdk_error(error, code, "weight %s cannot be loaded", kept->key);
 }
 
@@ -268,20 +295,18 @@ static int32_t keep(const struct gpu_room *room, const struct accel_weight *weig
                     struct accel_error *error)
 {
     size_t length = strlen(weight->key) + 1;
+    uint64_t rows = 1;
 
     memcpy(*text, weight->key, length);
     kept->key = *text;
     *text += length;
-    kept->type = weight->type;
-    kept->rows = 1;
     for (uint32_t d = 0; d + 1 < weight->rank; d++)
-        kept->rows *= weight->dims[d];
-    kept->width = weight->rank == 0 ? 1 : weight->dims[weight->rank - 1];
-    kept->planes = gpu_weight_planes(weight->type);
-    kept->part_rows = gpu_weight_part_rows(&room->limits, kept->type, kept->rows, kept->width, &kept->parts);
-    if (kept->planes == 0 || kept->parts == 0 || gpu_weight_pitch(kept->type, kept->width, 0) == 0)
+        rows *= weight->dims[d];
+    gpu_lie_of(&room->limits, weight->type, weight->rank, rows, weight->rank == 0 ? 1 : weight->dims[weight->rank - 1],
+               &kept->lie);
+    if (kept->lie.planes == 0)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s: type 0x%x with rows of %llu does not fit the device",
-                         kept->key, kept->type, (unsigned long long)kept->width);
+                         kept->key, kept->lie.type, (unsigned long long)kept->lie.width);
     return ACCEL_OK;
 }
 
@@ -292,8 +317,8 @@ static int32_t place_all(struct gpu_container *container, struct accel_error *er
     int32_t code;
 
     for (uint32_t w = 0; w < container->count; w++) {
-        container->kept[w].places = (uint32_t)places;
-        places += (uint64_t)container->kept[w].parts * container->kept[w].planes;
+        container->kept[w].places = places;
+        places += (uint64_t)container->kept[w].lie.parts * container->kept[w].lie.planes;
     }
     code = gpu_take(container->room, ACCEL_MEMORY_HOST, places * sizeof(struct gpu_place), &memory, error);
     if (code != ACCEL_OK)
@@ -305,10 +330,9 @@ static int32_t place_all(struct gpu_container *container, struct accel_error *er
     for (uint32_t w = 0; w < container->count; w++) {
         const struct gpu_kept *kept = &container->kept[w];
 
-        for (uint32_t i = 0; i < kept->parts * kept->planes; i++)
-            container->places[kept->places + i] =
-                gpu_arena_place(&container->arena, rows_of_part(kept, i / kept->planes) *
-                                                       gpu_weight_pitch(kept->type, kept->width, i % kept->planes));
+        for (uint32_t i = 0; i < kept->lie.parts * kept->lie.planes; i++)
+            container->places[kept->places + i] = gpu_arena_place(
+                &container->arena, gpu_lie_bytes(&kept->lie, i / kept->lie.planes, i % kept->lie.planes));
     }
     return gpu_arena_fill(container->room, &container->arena, error);
 }

@@ -33,5 +33,5 @@ tests_drivers_cpu_rows_SOURCES = %D%/cpu_rows.c $(drivers_cpu)
 tests_drivers_cpu_rows_LDADD = $(drivers_rig_libs)
 
 drivers_tests += tests/drivers/gpu_cache
-tests_drivers_gpu_cache_SOURCES = %D%/gpu_cache.c %D%/stub.h %D%/stub.c sdk/gpu/cache.h sdk/gpu/cache.c
-tests_drivers_gpu_cache_LDADD = $(drivers_sdk_libs)
+tests_drivers_gpu_cache_SOURCES = %D%/gpu_cache.c %D%/stub.h %D%/stub.c
+tests_drivers_gpu_cache_LDADD = libaccel-gpu.la $(drivers_sdk_libs)

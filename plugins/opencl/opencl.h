@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the opencl driver: struct gpu_api over OpenCL 1.2. library.c: the loader's library and its functions;
+ * devices.c: platforms and devices; memory.c; program.c: pipelines and what is kept of them; list.c: launches;
+ * queue.c: submits and their counter.
+ *
+ * Threads: OpenCL's functions are safe but clSetKernelArg on one kernel object, so that each list has kernel objects of
+ * its own. A queue's events are guarded by its lock, since `completed` comes from any thread.
+ */
+#ifndef OPENCL_DRIVER_H
+#define OPENCL_DRIVER_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <pthread.h>
+
+#include "sdk/gpu/api.h"
+#include "sdk/gpu/host.h"
+
+#define OPENCL_VERSION "0.1.0"
+
+/* The functions of the library; all are of OpenCL 1.2. */
+struct opencl_functions {
+#define CL(name) __typeof__(cl##name) *name;
+#include "plugins/opencl/functions.def"
+#undef CL
+};
+
+/* A device as it is found. */
+struct opencl_found {
+    cl_platform_id platform;
+    cl_device_id device;
+    char id[64];
+};
+
+struct gpu_runtime {
+    const struct accel_host *host;
+    void *library;
+    struct opencl_functions cl;
+};
+
+/* A compiled program that is kept for the cache: what it was made of, and its binary. */
+struct opencl_kept {
+    struct opencl_kept *next;
+    uint64_t hash[2]; /* of text and options */
+    uint64_t bytes;
+    uint8_t binary[];
+};
+
+struct gpu_device {
+    struct gpu_runtime *runtime;
+    const struct accel_host *host;
+    const struct opencl_functions *cl;
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    struct gpu_limits limits;
+    uint8_t fingerprint[16];
+    const char *standard; /* option of the compiler: "-cl-std=CL1.2" */
+    pthread_mutex_t lock; /* of the list */
+    struct opencl_kept *kept;
+};
+
+/* Memory of the device, or of the host for what is uploaded. */
+struct gpu_memory {
+    cl_mem buffer; /* NULL: host memory */
+    char *host;
+    uint64_t bytes;
+};
+
+struct gpu_pipeline {
+    cl_program program;
+    size_t group;
+};
+
+struct opencl_fence {
+    uint64_t value;
+    cl_event event;
+};
+
+#define OPENCL_FENCES 64u
+
+struct gpu_queue {
+    struct gpu_device *device;
+    cl_command_queue queue;
+    pthread_mutex_t lock;
+    struct opencl_fence fences[OPENCL_FENCES]; /* ring of submits that are not known to be over */
+    uint32_t first;
+    uint32_t count;
+    uint64_t completed;
+    int32_t code; /* of the failure that was seen; 0: none */
+    cl_int native;
+};
+
+/* Our code for one of OpenCL, with its name in the text and `what` was tried. */
+int32_t opencl_error(struct accel_error *error, cl_int code, const char *what);
+const char *opencl_name(cl_int code);
+
+int32_t opencl_load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error);
+void opencl_unload(struct gpu_runtime *runtime);
+
+int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
+                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
+int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
+                    uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
+                    struct accel_error *error);
+void opencl_close(struct gpu_device *device);
+void opencl_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16]);
+
+int32_t opencl_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
+                             struct accel_error *error);
+void opencl_memory_free(struct gpu_device *device, struct gpu_memory *memory);
+void *opencl_memory_address(struct gpu_memory *memory);
+
+int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+                               struct accel_error *error);
+void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
+int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer,
+                           struct accel_error *error);
+int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
+void opencl_kept_free(struct gpu_device *device);
+
+int32_t opencl_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
+                           struct gpu_list **out_list, struct accel_error *error);
+int32_t opencl_list_record(struct gpu_list *list, struct accel_error *error);
+void opencl_list_free(struct gpu_list *list);
+/* Enqueues the launches. */
+cl_int opencl_list_run(struct gpu_list *list, cl_command_queue queue);
+
+int32_t opencl_queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
+void opencl_queue_free(struct gpu_queue *queue);
+int32_t opencl_submit(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
+                      const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
+int32_t opencl_completed(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error);
+int32_t opencl_wait(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
+int32_t opencl_reset(struct gpu_queue *queue, struct accel_error *error);
+
+#endif

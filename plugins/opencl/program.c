@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipelines: a program for each key, compiled from text or made of a binary that an earlier run kept. A binary is found
+ * by the hash of text and options; one that the device's compiler does not take any more is compiled again.
+ */
+#include "plugins/opencl/opencl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OPTIONS 1024u
+#define LOG_BYTES 4096u
+
+struct feature {
+    uint32_t bit;
+    const char *name;
+};
+
+static const struct feature features[] = {
+    {GPU_FEATURE_F16, "F16"},
+    {GPU_FEATURE_STORAGE16, "STORAGE16"},
+    {GPU_FEATURE_STORAGE8, "STORAGE8"},
+    {GPU_FEATURE_INT8, "INT8"},
+    {GPU_FEATURE_INT16, "INT16"},
+    {GPU_FEATURE_DOT8, "DOT8"},
+    {GPU_FEATURE_DOT8_FAST, "DOT8_FAST"},
+    {GPU_FEATURE_SUBGROUP, "SUBGROUP"},
+    {GPU_FEATURE_SHUFFLE, "SHUFFLE"},
+};
+
+struct options {
+    char text[OPTIONS];
+    size_t used;
+};
+
+static void add(struct options *options, const char *format, ...) ACCEL_PRINTF(2, 3);
+
+static void add(struct options *options, const char *format, ...)
+{
+    va_list values;
+    int wrote;
+
+    if (options->used >= sizeof options->text)
+        return;
+    va_start(values, format);
+    wrote = vsnprintf(options->text + options->used, sizeof options->text - options->used, format, values);
+    va_end(values);
+    options->used += wrote < 0 ? sizeof options->text : (size_t)wrote;
+}
+
+static int32_t make_options(const struct gpu_device *device, const struct gpu_key *key, struct options *options,
+                            struct accel_error *error)
+{
+    const char *name = key->source->constants;
+
+    options->used = 0;
+    add(options, "%s -DACCEL_OPENCL=1 %s", device->standard, key->source->defines);
+    for (uint32_t f = 0; f < sizeof features / sizeof *features; f++)
+        if ((device->limits.features & features[f].bit) != 0)
+            add(options, " -DHAS_%s=1", features[f].name);
+    for (uint32_t c = 0; c < key->constant_count; c++) {
+        size_t length = strcspn(name, " ");
+
+        if (length == 0)
+            return sdk_error(error, ACCEL_E_INTERNAL, "kernel %s has fewer than %u constants", key->source->name,
+                             key->constant_count);
+        add(options, " -D%.*s=%uu", (int)length, name, key->constants[c]);
+        name += length + (name[length] == ' ');
+    }
+    if (options->used >= sizeof options->text)
+        return sdk_error(error, ACCEL_E_INTERNAL, "kernel %s: its options are too long", key->source->name);
+    return ACCEL_OK;
+}
+
+static void hash_of(const struct gpu_key *key, const struct options *options, uint64_t hash[2])
+{
+    uint8_t bytes[16] = {0};
+
+    gpu_mix(bytes, options->text, options->used);
+    gpu_mix(bytes, key->source->code, key->source->bytes);
+    memcpy(hash, bytes, sizeof bytes);
+}
+
+/* ---- what is kept ---- */
+
+static const struct opencl_kept *find_kept(struct gpu_device *device, const uint64_t hash[2])
+{
+    const struct opencl_kept *kept;
+
+    pthread_mutex_lock(&device->lock);
+    for (kept = device->kept; kept != NULL; kept = kept->next)
+        if (kept->hash[0] == hash[0] && kept->hash[1] == hash[1])
+            break;
+    pthread_mutex_unlock(&device->lock);
+    return kept;
+}
+
+static struct opencl_kept *take_kept(const struct gpu_device *device, const uint64_t hash[2], uint64_t bytes)
+{
+    struct opencl_kept *kept;
+    void *block = NULL;
+
+    if (device->host->allocate(device->host, ACCEL_MEMORY_HOST, sizeof *kept + bytes, 64, &block, NULL) != ACCEL_OK)
+        return NULL;
+    kept = block;
+    memcpy(kept->hash, hash, sizeof kept->hash);
+    kept->bytes = bytes;
+    return kept;
+}
+
+static void add_kept(struct gpu_device *device, struct opencl_kept *kept)
+{
+    pthread_mutex_lock(&device->lock);
+    kept->next = device->kept;
+    device->kept = kept;
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* Not to be able to keep a binary is no failure. */
+static void keep(struct gpu_device *device, const uint64_t hash[2], cl_program program)
+{
+    const struct opencl_functions *cl = device->cl;
+    struct opencl_kept *kept;
+    unsigned char *place;
+    size_t bytes = 0;
+
+    if (cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS || bytes == 0)
+        return;
+    kept = take_kept(device, hash, bytes);
+    if (kept == NULL)
+        return;
+    place = kept->binary;
+    if (cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(void *), &place, NULL) == CL_SUCCESS)
+        add_kept(device, kept);
+    else
+        device->host->release(device->host, kept);
+}
+
+void opencl_kept_free(struct gpu_device *device)
+{
+    while (device->kept != NULL) {
+        struct opencl_kept *kept = device->kept;
+
+        device->kept = kept->next;
+        device->host->release(device->host, kept);
+    }
+}
+
+/* Front to back: hash, bytes, binary. */
+int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    const struct opencl_kept *kept;
+    int32_t code = ACCEL_OK;
+
+    /* Entries are only ever put in front. */
+    pthread_mutex_lock(&device->lock);
+    kept = device->kept;
+    pthread_mutex_unlock(&device->lock);
+    for (; kept != NULL && code == ACCEL_OK; kept = kept->next) {
+        code = writer->write(writer, kept->hash, sizeof kept->hash, error);
+        if (code == ACCEL_OK)
+            code = writer->write(writer, &kept->bytes, sizeof kept->bytes, error);
+        if (code == ACCEL_OK)
+            code = writer->write(writer, kept->binary, kept->bytes, error);
+    }
+    return code;
+}
+
+int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    const char *at = bytes;
+
+    while (count != 0) {
+        struct opencl_kept *kept;
+        uint64_t head[3];
+
+        if (count < sizeof head)
+            return sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
+        memcpy(head, at, sizeof head);
+        at += sizeof head;
+        count -= sizeof head;
+        if (head[2] > count)
+            return sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
+        kept = find_kept(device, head) == NULL ? take_kept(device, head, head[2]) : NULL;
+        if (kept != NULL) {
+            memcpy(kept->binary, at, head[2]);
+            add_kept(device, kept);
+        }
+        at += head[2];
+        count -= head[2];
+    }
+    return ACCEL_OK;
+}
+
+/* ---- building ---- */
+
+static cl_program from_binary(struct gpu_device *device, const uint64_t hash[2], const struct options *options)
+{
+    const struct opencl_functions *cl = device->cl;
+    const struct opencl_kept *kept = find_kept(device, hash);
+    const unsigned char *binary;
+    size_t bytes;
+    cl_int status = CL_SUCCESS, result = CL_SUCCESS;
+    cl_program program;
+
+    if (kept == NULL)
+        return NULL;
+    binary = kept->binary;
+    bytes = kept->bytes;
+    program = cl->CreateProgramWithBinary(device->context, 1, &device->device, &bytes, &binary, &status, &result);
+    if (program != NULL && result == CL_SUCCESS && status == CL_SUCCESS &&
+        cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL) == CL_SUCCESS)
+        return program;
+    if (program != NULL)
+        cl->ReleaseProgram(program);
+    return NULL;
+}
+
+/* The compiler's first lines. */
+static int32_t refuse(const struct gpu_device *device, const struct gpu_key *key, cl_program program, cl_int result,
+                      struct accel_error *error)
+{
+    char log[LOG_BYTES] = "";
+
+    if (result != CL_BUILD_PROGRAM_FAILURE && result != CL_INVALID_BUILD_OPTIONS)
+        return opencl_error(error, result, key->source->name);
+    device->cl->GetProgramBuildInfo(program, device->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    for (char *at = log; *at != '\0'; at++)
+        *at = *at == '\n' || *at == '\t' ? ' ' : *at;
+    return sdk_error(error, ACCEL_E_REFUSED, "the device's compiler refuses kernel %s: %.400s", key->source->name, log);
+}
+
+static int32_t from_text(struct gpu_device *device, const struct gpu_key *key, const struct options *options,
+                         cl_program *out_program, struct accel_error *error)
+{
+    const struct opencl_functions *cl = device->cl;
+    const char *text = key->source->code;
+    size_t bytes = key->source->bytes;
+    cl_int result = CL_SUCCESS;
+    cl_program program = cl->CreateProgramWithSource(device->context, 1, &text, &bytes, &result);
+    int32_t code;
+
+    if (result != CL_SUCCESS)
+        return opencl_error(error, result, key->source->name);
+    result = cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL);
+    if (result == CL_SUCCESS) {
+        *out_program = program;
+        return ACCEL_OK;
+    }
+    code = refuse(device, key, program, result, error);
+    cl->ReleaseProgram(program);
+    return code;
+}
+
+int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+                               struct accel_error *error)
+{
+    const struct accel_host *host = device->host;
+    struct gpu_pipeline *pipeline;
+    struct options options;
+    uint64_t hash[2];
+    void *block = NULL;
+    int32_t code = make_options(device, key, &options, error);
+
+    *out_pipeline = NULL;
+    if (code == ACCEL_OK)
+        code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, 64, &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    pipeline = block;
+    pipeline->group = key->constants[0];
+    hash_of(key, &options, hash);
+    pipeline->program = from_binary(device, hash, &options);
+    if (pipeline->program == NULL) {
+        code = from_text(device, key, &options, &pipeline->program, error);
+        if (code == ACCEL_OK && find_kept(device, hash) == NULL)
+            keep(device, hash, pipeline->program);
+    }
+    if (code != ACCEL_OK) {
+        host->release(host, block);
+        return code;
+    }
+    *out_pipeline = pipeline;
+    return ACCEL_OK;
+}
+
+void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline)
+{
+    device->cl->ReleaseProgram(pipeline->program);
+    device->host->release(device->host, pipeline);
+}
