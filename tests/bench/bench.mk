@@ -39,3 +39,8 @@ tests_bench_gptq_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -l
 EXTRA_PROGRAMS += tests/bench/quant
 tests_bench_quant_SOURCES = %D%/quant.c
 tests_bench_quant_LDADD = libaccel-quant.la -lm
+
+# Several sequences in one step.
+EXTRA_PROGRAMS += tests/bench/batch
+tests_bench_batch_SOURCES = %D%/batch.c
+tests_bench_batch_LDADD = libaccel-model.la libaccel.la

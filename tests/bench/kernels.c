@@ -212,7 +212,7 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
     bench_decode(&p, &format, threads);
-    for (size_t m = 16; m <= M; m *= 8) {
+    for (size_t m = 8; m <= M; m *= m == 8 ? 2 : 8) {
         p.call.m = m;
         p.call.n = SMALL_N;
         p.call.y_stride = SMALL_N;

@@ -2,8 +2,8 @@
 /* Rotary positions, cache writes, attention. */
 #include "plugins/cpu/operators/operators.h"
 
-/* Tokens that a rank takes at a time: later tokens see more keys, so that long runs would leave ranks idle. */
-#define TOKENS_AT_A_TIME 16u
+/* Fewest tokens for each rank from which on whole tokens are shared out, so that kernels find tiles of rows. */
+#define TOKENS_FOR_TILES 8u
 
 /* Keys from which on cutting them is worth a barrier. */
 #define KEYS_TO_CUT 256u
@@ -69,6 +69,40 @@ static void cut_keys(const struct sdk_call *call, struct cpu_attention *attentio
     cpu_attention_merge(call->scratch, ranks, items, attention->value_size, begin, end, y);
 }
 
+/* Keys that a token of a sequence sees, about: what its item costs. */
+static uint64_t seen(const struct cpu_attention *attention, size_t s, int64_t token)
+{
+    uint64_t length = (uint64_t)attention->length[s];
+    uint64_t keys = attention->causal ? length - (uint64_t)(attention->first[s + 1] - token) + 1 : length;
+
+    return (attention->window != 0 && keys > attention->window ? attention->window : keys) + 1;
+}
+
+/* The item at which the part of rank `rank` begins: parts see about as many keys as each other, whichever sequences
+ * their tokens are of. Items of one head of keys, or of a whole token where there are many, stay together. */
+static uint64_t part_begin(const struct cpu_attention *attention, uint32_t rank, uint32_t ranks)
+{
+    const uint64_t units = attention->tokens < (uint64_t)TOKENS_FOR_TILES * ranks ? attention->kv_heads : 1;
+    uint64_t all = 0, before = 0, target;
+
+    if (rank == 0 || rank == ranks)
+        return rank == 0 ? 0 : attention->tokens * attention->heads;
+    for (size_t s = 0; s < attention->sequences; s++)
+        for (int64_t t = attention->first[s]; t < attention->first[s + 1]; t++)
+            all += seen(attention, s, t);
+    target = all * units * rank / ranks;
+    for (size_t s = 0; s < attention->sequences; s++) {
+        for (int64_t t = attention->first[s]; t < attention->first[s + 1]; t++) {
+            uint64_t keys = seen(attention, s, t), here = (target - before) / keys;
+
+            if (here < units)
+                return ((uint64_t)t * units + here) * (attention->heads / units);
+            before += keys * units;
+        }
+    }
+    return attention->tokens * attention->heads;
+}
+
 uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
 {
     const struct accel_attention *attributes = call->attributes;
@@ -110,24 +144,16 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
         .scale = attributes->scale,
         .softcap = attributes->softcap,
     };
-    uint64_t items = attention.tokens * attention.heads;
     uint64_t keys = keys_of(&attention);
-    uint64_t stride = TOKENS_AT_A_TIME * attention.heads;
     uint64_t begin, end;
 
     if (attention.tokens <= ranks && ranks > 1 && keys >= KEYS_TO_CUT) {
         cut_keys(call, &attention, rank, ranks);
         return;
     }
-    if (attention.tokens <= ranks) {
-        sdk_split(items, attention.heads / attention.kv_heads, rank, ranks, &begin, &end);
-        device->kernels.attention(&attention, begin, end);
-        return;
-    }
-    for (begin = rank * stride; begin < items; begin += ranks * stride) {
-        end = begin + stride < items ? begin + stride : items;
-        device->kernels.attention(&attention, begin, end);
-    }
+    begin = part_begin(&attention, rank, ranks);
+    end = part_begin(&attention, rank + 1, ranks);
+    device->kernels.attention(&attention, begin, end);
 }
 
 /* Keys that a query sees at most: how many there are stands in an input. */

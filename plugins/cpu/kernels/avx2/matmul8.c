@@ -15,7 +15,7 @@
 #include "plugins/cpu/kernels/vector/gemv.h"
 
 #define FEW4 2u /* rows of x up to which the first way is the faster one, by bits of W: measured */
-#define FEW8 8u
+#define FEW8 6u
 #define PAIR 2u
 #define COLUMNS 16u /* of y whose sums are kept until they are finished together */
 

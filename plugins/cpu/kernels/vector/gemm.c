@@ -10,6 +10,9 @@
 
 #define X_ROWS 512u /* rows of x per pass over a panel: their sums, 32 KiB, stay in the second cache */
 
+#define FEW_ROWS 32u  /* rows of x up to which weights are asked for ahead */
+#define FEW_BLOCKS 8u /* blocks of a panel then */
+
 #define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
 
 /* Planar types up to 4 bits have digits that the narrow cores hold, others go as bytes. */
@@ -78,11 +81,37 @@ static void pass(const struct gemm_recipe *recipe, const struct gemm_panel *pane
     }
 }
 
+/*
+ * Asks for the next 16 rows of W, as large a part of them as blocks first .. first + count are of these: a panel reads
+ * 16 streams, which the processor's own prefetch does not follow, and with few rows of x it is not worked on long
+ * enough to hide what is missed. Rows follow one another, so that this is one stream. Past the end of a matrix it does
+ * nothing.
+ */
+static void ask_ahead(const struct cpu_matmul *call, size_t j, size_t first, size_t count)
+{
+    const size_t bytes = PANEL_ROWS * call->w.stride[0], blocks = call->k / CPU_BLOCK;
+    const char *next = (const char *)call->w.plane[0] + j * call->w.stride[0] + bytes;
+    for (size_t at = bytes * first / blocks; at < bytes * (first + count) / blocks; at += 64)
+        __builtin_prefetch(next + at, 0, 2);
+}
+
+/* The blocks after those from the second cache to the first. */
+static void ask_near(const struct cpu_matmul *call, const size_t rows[PANEL_ROWS], size_t first, size_t count)
+{
+    const size_t stride = call->w.stride[0], blocks = call->k / CPU_BLOCK;
+    const size_t from = stride * first / blocks, to = stride * (first + count) / blocks;
+    for (size_t r = 0; r < PANEL_ROWS; r++) {
+        const char *row = (const char *)call->w.plane[0] + rows[r] * stride;
+        for (size_t at = from; at < to; at += 64)
+            __builtin_prefetch(row + at);
+    }
+}
+
 /* Rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
 static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                  size_t end)
 {
-    const size_t blocks = call->k / CPU_BLOCK;
+    const size_t blocks = call->k / CPU_BLOCK, step = rows <= FEW_ROWS ? FEW_BLOCKS : PANEL_BLOCKS;
     float sums[X_ROWS][PANEL_ROWS];
     struct gemm_panel panel;
     size_t from[PANEL_ROWS];
@@ -90,9 +119,13 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
     for (size_t r = 0; r < PANEL_ROWS; r++)
         from[r] = least(j + r, end - 1);
     memset(sums, 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[0]));
-    for (size_t first = 0; first < blocks; first += PANEL_BLOCKS) {
-        const size_t count = least(PANEL_BLOCKS, blocks - first);
+    for (size_t first = 0; first < blocks; first += step) {
+        const size_t count = least(step, blocks - first);
         recipe->fill(&call->w, from, first, count, &panel);
+        if (rows <= FEW_ROWS) {
+            ask_near(call, from, first + count, step);
+            ask_ahead(call, j, first, count);
+        }
         pass(recipe, &panel, call->x8.tiles + i / CPU_TILE_ROWS * blocks + first, blocks, count, rows, sums);
     }
     for (size_t r = 0; r < rows; r++)

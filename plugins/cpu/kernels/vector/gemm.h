@@ -139,15 +139,28 @@ CPU_INLINE void panel_signed(const uint8_t *const rows[PANEL_ROWS], size_t offse
     }
 }
 
+/* Eight halves, one of each row. */
+CPU_INLINE __m128i eight_halves(const uint8_t *const rows[8], size_t offset)
+{
+    uint16_t half[8];
+    CPU_UNROLL
+    for (size_t r = 0; r < 8; r++)
+        memcpy(&half[r], rows[r] + offset, 2);
+    __m128i v = _mm_cvtsi32_si128(half[0]), w = _mm_cvtsi32_si128(half[4]);
+    v = _mm_insert_epi16(v, half[1], 1);
+    w = _mm_insert_epi16(w, half[5], 1);
+    v = _mm_insert_epi16(v, half[2], 2);
+    w = _mm_insert_epi16(w, half[6], 2);
+    v = _mm_insert_epi16(v, half[3], 3);
+    w = _mm_insert_epi16(w, half[7], 3);
+    return _mm_unpacklo_epi64(v, w);
+}
+
 /* 16 halves, one of each row, widened. */
 CPU_INLINE void panel_halves(const uint8_t *const rows[PANEL_ROWS], size_t offset, float *out)
 {
-    uint16_t half[PANEL_ROWS];
-    CPU_UNROLL
-    for (size_t r = 0; r < PANEL_ROWS; r++)
-        memcpy(&half[r], rows[r] + offset, 2);
-    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half)));
-    _mm256_storeu_ps(out + 8, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(half + 8))));
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(eight_halves(rows, offset)));
+    _mm256_storeu_ps(out + 8, _mm256_cvtph_ps(eight_halves(rows + 8, offset)));
 }
 
 /* Where 16 rows begin in a plane. */
