@@ -2,10 +2,11 @@
 /* The vulkan driver: devices that run SPIR-V, through the host room of sdk/gpu. */
 #include "plugins/vulkan/vulkan.h"
 
+#include "sdk/gpu/cache.h"
 #include "sdk/gpu/host.h"
 
-extern const struct gpu_source gpu_spirv_sources[];
-extern const uint32_t gpu_spirv_source_count;
+/* gpu_spirv_sources: made by the build of sdk/gpu/kernels. */
+#include "plugins/vulkan/kernels.h"
 
 static const struct accel_option validation_option = {
     .size = sizeof validation_option,
@@ -24,7 +25,7 @@ static const struct accel_option features_option = {
     .choices = "auto none",
 };
 
-static const struct accel_option *const options[] = {&validation_option, &features_option};
+static const struct accel_option *const options[] = {&gpu_cache_option, &features_option, &validation_option};
 
 static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)
 {
@@ -55,7 +56,7 @@ static void unload(struct gpu_runtime *runtime)
 static const struct gpu_api api = {
     .name = "vulkan",
     .sources = gpu_spirv_sources,
-    .source_count = 0,
+    .source_count = sizeof gpu_spirv_sources / sizeof *gpu_spirv_sources,
     .load = load,
     .unload = unload,
     .enumerate = vulkan_enumerate,

@@ -211,27 +211,43 @@ static VkResult ask(const struct gpu_runtime *runtime, struct vulkan_physical *p
     return VK_SUCCESS;
 }
 
-/* The address on the bus where it is known, else a number among devices of the kind. */
+/* The first word of a name in small letters. */
+static void first_word(const char *from, char *to, size_t bytes)
+{
+    size_t used = 0;
+
+    for (; *from != '\0' && used + 1 < bytes; from++) {
+        char letter = *from >= 'A' && *from <= 'Z' ? (char)(*from - 'A' + 'a') : *from;
+
+        if (!((letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9')))
+            break;
+        to[used++] = letter;
+    }
+    to[used] = '\0';
+}
+
+/* The address on the bus where it is known; else what emulates it, or "gpu"; a number behind it from the second on. */
 static void name_device(struct vulkan_physical *devices, uint32_t index)
 {
     struct vulkan_physical *physical = &devices[index];
-    const char *kind = vulkan_is_software(physical) ? "software" : "gpu";
     const VkPhysicalDevicePCIBusInfoPropertiesEXT *pci = &physical->pci;
-    size_t bytes = sizeof physical->id;
+    char name[24] = "";
     uint32_t before = 0;
 
-    if (physical->features.pci_bus) {
-        snprintf(physical->id, bytes, "%04x:%02x:%02x.%x", pci->pciDomain & 0xffffu, pci->pciBus & 0xffu,
+    if (physical->features.pci_bus)
+        snprintf(name, sizeof name, "%04x:%02x:%02x.%x", pci->pciDomain & 0xffffu, pci->pciBus & 0xffu,
                  pci->pciDevice & 0x1fu, pci->pciFunction & 7u);
-        for (uint32_t i = 0; i < index; i++)
-            before += strncmp(devices[i].id, physical->id, strlen(physical->id)) == 0;
-        if (before > 0) /* two drivers for one device */
-            snprintf(physical->id + strlen(physical->id), bytes - strlen(physical->id), "-%u", before);
-        return;
-    }
+    else if (vulkan_is_software(physical))
+        first_word(physical->features.driver_properties ? physical->driver.driverName : physical->properties.deviceName,
+                   name, sizeof name);
+    if (name[0] == '\0')
+        snprintf(name, sizeof name, "gpu");
     for (uint32_t i = 0; i < index; i++)
-        before += strncmp(devices[i].id, kind, strlen(kind)) == 0;
-    snprintf(physical->id, bytes, "%s%u", kind, before);
+        before += strncmp(devices[i].id, name, strlen(name)) == 0;
+    if (before == 0)
+        snprintf(physical->id, sizeof physical->id, "%s", name);
+    else
+        snprintf(physical->id, sizeof physical->id, "%s-%u", name, before);
 }
 
 int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_physical *devices, uint32_t *out_count,

@@ -28,6 +28,7 @@ accelctl_tests = \
 	%D%/signals.sh \
 	%D%/tables.sh \
 	%D%/trace.sh \
-	%D%/verbs.sh
+	%D%/verbs.sh \
+	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
 EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/schema.py README.md

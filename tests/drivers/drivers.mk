@@ -35,3 +35,19 @@ tests_drivers_cpu_rows_LDADD = $(drivers_rig_libs)
 drivers_tests += tests/drivers/gpu_cache
 tests_drivers_gpu_cache_SOURCES = %D%/gpu_cache.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_cache_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
+
+if ACCEL_VULKAN
+drivers_tests += tests/drivers/vulkan_api
+tests_drivers_vulkan_api_SOURCES = %D%/vulkan_api.c %D%/stub.h %D%/stub.c
+tests_drivers_vulkan_api_LDADD = libvulkan-api.la libaccel-gpu.la libaccel-driver.la libaccel-quant.la libaccel.la $(CMOCKA_LIBS) -lpthread
+drivers_tests += tests/drivers/vulkan
+tests_drivers_vulkan_SOURCES = %D%/vulkan.c $(drivers_rig)
+tests_drivers_vulkan_LDADD = $(drivers_rig_libs)
+EXTRA_tests_drivers_vulkan_DEPENDENCIES = plugins/vulkan/vulkan.la
+tests/drivers/vulkan_api.$(OBJEXT): tests/drivers/vulkan_add.inc
+tests/drivers/vulkan_add.inc: %D%/vulkan_add.comp
+	@$(MKDIR_P) tests/drivers
+	$(AM_V_GEN)$(GLSLC) --target-env=vulkan1.1 -O -mfmt=num $(srcdir)/tests/drivers/vulkan_add.comp -o $@
+CLEANFILES += tests/drivers/vulkan_add.inc
+EXTRA_DIST += %D%/vulkan_add.comp
+endif

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# The vulkan driver through the command: the same greedy text as the cpu driver's on every Vulkan driver for CPUs that is
+# installed, under the validation layer where that is there; and what is said where there is none.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+[ -f "$ACCEL_TEST_BUILDDIR/plugins/vulkan/vulkan.la" ] || { echo "skipped: built without the vulkan driver"; exit 77; }
+XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-$work}
+export XDG_RUNTIME_DIR
+
+# Without any driver of Vulkan: one row of the plugins says so, with a remedy, and the rest works.
+VK_ICD_FILENAMES=/nowhere/none.json
+export VK_ICD_FILENAMES
+try 0 "$accelctl" plugins
+if grep -q "libvulkan.so.1: cannot open" "$work/out"; then
+    echo "skipped: libvulkan.so.1 is not installed"
+    exit 77
+fi
+has "VK_ERROR_INCOMPATIBLE_DRIVER"
+has "remedy: install the Vulkan driver"
+try 0 "$accelctl" devices
+has "cpu:cpu0"
+
+validate=
+[ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] && validate="--set vulkan.validation=true"
+ran=0
+for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshader_icd.json; do
+    [ -f "$icd" ] || continue
+    VK_ICD_FILENAMES=$icd
+    ran=$((ran + 1))
+    try 0 "$accelctl" devices
+    has "(software)"
+    has "api=1."
+    for model in "$q8" "$f32"; do
+        try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device cpu
+        text=$(cat "$work/out")
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate
+        is "$(cat "$work/out")" "$text" "text of $model by $icd"
+    done
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
+        --set vulkan.features=none
+    is "$(cat "$work/out")" "$text" "text without features by $icd"
+    try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x
+done
+[ $ran != 0 ] || { echo "skipped: no Vulkan driver for CPUs is installed"; exit 77; }
+finish
