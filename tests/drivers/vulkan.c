@@ -5,6 +5,7 @@
  * that share pipelines, and the options. What each operator computes is a matter of accel-conform.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
