@@ -4,7 +4,7 @@
 /* erf by a quotient of polynomials, within some units in the last place: GLSL has none. */
 FN float erf_of(float x)
 {
-    const float a = fmin(fmax(x, -3.8325069f), 3.8325069f), s = a * a;
+    const float a = fmin(fmax(x, -3.8f), 3.8f), s = a * a;
     float over = -2.72614225801306e-10f, under = -1.45660718464996e-05f;
     over = over * s + 2.77068142495902e-08f;
     over = over * s - 2.10102402082508e-06f;
@@ -16,7 +16,7 @@ FN float erf_of(float x)
     under = under * s - 1.68282697438203e-03f;
     under = under * s - 7.37332916720468e-03f;
     under = under * s - 1.42647390514189e-02f;
-    return a * over / under;
+    return x > 3.8f ? 1.0f : x < -3.8f ? -1.0f : a * over / under;
 }
 
 FN float exp_of(float x)
