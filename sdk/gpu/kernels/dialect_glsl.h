@@ -2,6 +2,11 @@
 /* The dialect as GLSL 4.50 for Vulkan 1.1; dialect.h says what it means. C_NAME is the id of constant NAME. */
 #ifdef ACCEL_GLSL
 #extension GL_EXT_control_flow_attributes : require
+#ifdef HAS_SUBGROUP
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#endif
 #define CONSTANT(name) layout(constant_id = C_##name) const uint name = 1u;
 #define CONST(name, value) const uint name = value;
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
