@@ -347,6 +347,7 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
         return opencl_error(error, result, found->id);
     }
     pthread_mutex_init(&device->lock, NULL);
+    pthread_mutex_init(&device->writing, NULL);
     *out_device = device;
     return ACCEL_OK;
 }
@@ -379,6 +380,7 @@ void opencl_close(struct gpu_device *device)
     opencl_kept_free(device);
     device->cl->ReleaseContext(device->context);
     pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->writing);
     device->host->release(device->host, device);
 }
 

@@ -40,7 +40,7 @@ struct gpu_runtime {
     struct opencl_functions cl;
 };
 
-/* A compiled program that is kept for the cache: what it was made of, and its binary. */
+/* A compiled program that the cache held: what it was made of, and its binary. */
 struct opencl_kept {
     struct opencl_kept *next;
     uint64_t hash[2]; /* of text and options */
@@ -57,9 +57,11 @@ struct gpu_device {
     cl_context context;
     struct gpu_limits limits;
     uint8_t fingerprint[16];
-    const char *standard; /* option of the compiler: "-cl-std=CL1.2" */
-    pthread_mutex_t lock; /* of the list */
-    struct opencl_kept *kept;
+    const char *standard;           /* option of the compiler: "-cl-std=CL1.2" */
+    pthread_mutex_t lock;           /* of what is kept */
+    pthread_mutex_t writing;        /* of the pipelines that are alive */
+    struct opencl_kept *kept;       /* from the cache */
+    struct gpu_pipeline *pipelines; /* that are alive */
 };
 
 /* Memory of the device, or of the host for what is uploaded. */
@@ -70,8 +72,10 @@ struct gpu_memory {
 };
 
 struct gpu_pipeline {
+    struct gpu_pipeline *next; /* of the device */
     cl_program program;
     size_t group;
+    uint64_t hash[2];
 };
 
 struct opencl_fence {

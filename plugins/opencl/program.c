@@ -117,26 +117,6 @@ static void add_kept(struct gpu_device *device, struct opencl_kept *kept)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Not to be able to keep a binary is no failure. */
-static void keep(struct gpu_device *device, const uint64_t hash[2], cl_program program)
-{
-    const struct opencl_functions *cl = device->cl;
-    struct opencl_kept *kept;
-    unsigned char *place;
-    size_t bytes = 0;
-
-    if (cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS || bytes == 0)
-        return;
-    kept = take_kept(device, hash, bytes);
-    if (kept == NULL)
-        return;
-    place = kept->binary;
-    if (cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(void *), &place, NULL) == CL_SUCCESS)
-        add_kept(device, kept);
-    else
-        device->host->release(device->host, kept);
-}
-
 void opencl_kept_free(struct gpu_device *device)
 {
     while (device->kept != NULL) {
@@ -147,23 +127,47 @@ void opencl_kept_free(struct gpu_device *device)
     }
 }
 
-/* Front to back: hash, bytes, binary. */
+static int32_t write_one(const struct accel_blob_writer *writer, const uint64_t hash[2], const void *binary,
+                         uint64_t bytes, struct accel_error *error)
+{
+    const uint64_t head[3] = {hash[0], hash[1], bytes};
+    int32_t code = writer->write(writer, head, sizeof head, error);
+
+    return code == ACCEL_OK ? writer->write(writer, binary, bytes, error) : code;
+}
+
+/* The binary of a program, unless the cache held it already. One that the library does not give is left out. */
+static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeline *pipeline,
+                              const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    const struct opencl_functions *cl = device->cl;
+    void *binary = NULL;
+    size_t bytes = 0;
+    int32_t code;
+
+    if (find_kept(device, pipeline->hash) != NULL ||
+        cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
+        bytes == 0)
+        return ACCEL_OK;
+    code = device->host->allocate(device->host, ACCEL_MEMORY_HOST, bytes, 64, &binary, error);
+    if (code == ACCEL_OK &&
+        cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+        code = write_one(writer, pipeline->hash, binary, bytes, error);
+    device->host->release(device->host, binary);
+    return code;
+}
+
+/* Front to back: hash, bytes, binary. No pipeline comes or goes meanwhile. */
 int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
 {
-    const struct opencl_kept *kept;
     int32_t code = ACCEL_OK;
 
-    /* Entries are only ever put in front. */
-    pthread_mutex_lock(&device->lock);
-    kept = device->kept;
-    pthread_mutex_unlock(&device->lock);
-    for (; kept != NULL && code == ACCEL_OK; kept = kept->next) {
-        code = writer->write(writer, kept->hash, sizeof kept->hash, error);
-        if (code == ACCEL_OK)
-            code = writer->write(writer, &kept->bytes, sizeof kept->bytes, error);
-        if (code == ACCEL_OK)
-            code = writer->write(writer, kept->binary, kept->bytes, error);
-    }
+    for (const struct opencl_kept *kept = device->kept; kept != NULL && code == ACCEL_OK; kept = kept->next)
+        code = write_one(writer, kept->hash, kept->binary, kept->bytes, error);
+    pthread_mutex_lock(&device->writing);
+    for (const struct gpu_pipeline *one = device->pipelines; one != NULL && code == ACCEL_OK; one = one->next)
+        code = write_pipeline(device, one, writer, error);
+    pthread_mutex_unlock(&device->writing);
     return code;
 }
 
@@ -259,7 +263,6 @@ int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *
     const struct accel_host *host = device->host;
     struct gpu_pipeline *pipeline;
     struct options options;
-    uint64_t hash[2];
     void *block = NULL;
     int32_t code = make_options(device, key, &options, error);
 
@@ -270,23 +273,31 @@ int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *
         return code;
     pipeline = block;
     pipeline->group = key->constants[0];
-    hash_of(key, &options, hash);
-    pipeline->program = from_binary(device, hash, &options);
-    if (pipeline->program == NULL) {
+    hash_of(key, &options, pipeline->hash);
+    pipeline->program = from_binary(device, pipeline->hash, &options);
+    if (pipeline->program == NULL)
         code = from_text(device, key, &options, &pipeline->program, error);
-        if (code == ACCEL_OK && find_kept(device, hash) == NULL)
-            keep(device, hash, pipeline->program);
-    }
     if (code != ACCEL_OK) {
         host->release(host, block);
         return code;
     }
+    pthread_mutex_lock(&device->writing);
+    pipeline->next = device->pipelines;
+    device->pipelines = pipeline;
+    pthread_mutex_unlock(&device->writing);
     *out_pipeline = pipeline;
     return ACCEL_OK;
 }
 
 void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline)
 {
+    struct gpu_pipeline **place = &device->pipelines;
+
+    pthread_mutex_lock(&device->writing);
+    while (*place != pipeline)
+        place = &(*place)->next;
+    *place = pipeline->next;
+    pthread_mutex_unlock(&device->writing);
     device->cl->ReleaseProgram(pipeline->program);
     device->host->release(device->host, pipeline);
 }

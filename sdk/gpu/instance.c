@@ -112,7 +112,11 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     room->api = instance->api;
     room->host = instance->host;
     code = room->api->open(instance->runtime, id, settings, setting_count, &room->device, &room->limits, error);
+    if (code == ACCEL_OK)
+        code = room->api->queue_create(room->device, &room->transfer.queue, error);
     if (code != ACCEL_OK) {
+        if (room->device != NULL)
+            room->api->close(room->device);
         instance->host->release(instance->host, memory);
         return code;
     }
@@ -168,11 +172,7 @@ static int32_t device_close(struct accel_driver_device *base, struct accel_error
 
     if (alive != 0)
         return sdk_error(error, ACCEL_E_BUSY, "close with %u things alive that were made from the device", alive);
-    if (room->transfer.staging != NULL)
-        room->api->memory_free(room->device, room->transfer.staging);
-    if (room->transfer.queue != NULL)
-        room->api->queue_free(room->transfer.queue);
-    gpu_pipeline_free_all(room);
+    room->api->queue_free(room->transfer.queue);
     gpu_cache_close(&room->cache);
     room->api->close(room->device);
     pthread_mutex_destroy(&room->lock);

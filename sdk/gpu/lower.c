@@ -241,7 +241,7 @@ static void fill(struct gpu_emitter *emitter, const struct gpu_launch *launch, c
 
         *dispatch = (struct gpu_dispatch){.word_count = launch->bind_count + launch->word_count};
         *use = (struct gpu_use){.source = source, .node = emitter->node};
-        emitter->code = gpu_pipeline_get(emitter->room, &key, &pipeline, emitter->error);
+        emitter->code = gpu_pipeline_get(emitter->module, &key, &pipeline, emitter->error);
         dispatch->pipeline = pipeline;
         if (emitter->code == ACCEL_OK)
             bind_ranges(emitter, launch, dispatch, use);
@@ -264,8 +264,9 @@ void gpu_emit(struct gpu_emitter *emitter, const struct gpu_launch *launch)
         return;
     if (emitter->mode == GPU_EMIT_WANT) {
         struct gpu_key key = key_of(launch, source);
+        struct gpu_compiled *compiled = NULL;
 
-        emitter->code = gpu_pipeline_want(emitter->room, &key, emitter->error);
+        emitter->code = gpu_pipeline_hold(emitter->module, &key, &compiled, emitter->error);
     } else if (emitter->mode >= GPU_EMIT_BIND) {
         if (emitter->count == emitter->capacity)
             fail(emitter, ACCEL_E_INTERNAL, "kernel %s: more launches than before", launch->source);

@@ -84,10 +84,12 @@ int32_t gpu_highest(const struct accel_graph *graph, const uint64_t **buckets, u
 /* ---- pipelines ---- */
 
 /* Puts the pipelines of a program on the list of what has to be made, or only counts launches. */
-static int32_t walk(struct gpu_room *room, const struct gpu_program *program, const uint64_t *symbols, uint32_t mode,
-                    uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
+static int32_t walk(struct gpu_module *module, const struct gpu_program *program, const uint64_t *symbols,
+                    uint32_t mode, uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
 {
-    struct gpu_emitter emitter = {.room = room, .graph = program->graph, .mode = mode, .error = error};
+    struct gpu_room *room = module->room;
+    struct gpu_emitter emitter = {
+        .room = room, .module = module, .graph = program->graph, .mode = mode, .error = error};
     struct gpu_skeleton skeleton;
     void *memory = NULL;
     int32_t code = gpu_take(room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(program->graph), &memory, error);
@@ -117,11 +119,11 @@ static int32_t make_pipelines(struct gpu_module *module, const struct accel_comp
         int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
-            code = walk(module->room, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
+            code = walk(module, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
         if (code != ACCEL_OK)
             return code;
     }
-    return gpu_pipeline_make(module->room, task, error);
+    return gpu_pipeline_make(module, task, error);
 }
 
 /* ---- constants ---- */
@@ -173,6 +175,7 @@ static int32_t module_free(struct accel_driver_module *base) ACCEL_NOEXCEPT
     for (uint32_t p = 0; p < module->program_count; p++)
         gpu_give(room, module->programs[p].rows);
     gpu_arena_free(room, &module->constants);
+    gpu_pipeline_drop(module);
     gpu_give(room, module);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
@@ -272,7 +275,9 @@ int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_
     *out_module = NULL;
     if (writer != NULL && room->api->cache_write == NULL)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "%s keeps no compiled programs", room->api->name);
-    code = module_create(room, graphs, graph_count, &module, error);
+    code = sdk_check_later(graphs, graph_count, options, error);
+    if (code == ACCEL_OK)
+        code = module_create(room, graphs, graph_count, &module, error);
     if (code != ACCEL_OK)
         return code;
     code = make_pipelines(module, options, task, error);
@@ -396,7 +401,7 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
                   struct accel_error *error) ACCEL_NOEXCEPT
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
-    int32_t code = ACCEL_OK;
+    int32_t code = sdk_check_later(graphs, graph_count, options, error);
 
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
         uint64_t symbols[GPU_SYMBOLS];
@@ -448,7 +453,8 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
 
-    *out = (struct estimate){.program = sizeof *module + module->program_count * sizeof(struct gpu_program)};
+    *out = (struct estimate){.program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
+                                        gpu_queue_bytes(&module->room->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
@@ -458,7 +464,7 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
-            code = walk(module->room, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);
+            code = walk(module, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);
         if (code != ACCEL_OK)
             return code;
         out->scratch = scratch > out->scratch ? scratch : out->scratch;
@@ -490,7 +496,8 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
         code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
-                           "extents of every value and recordings of every launch; what the API keeps is not in it",
+                           "extents of every value, recordings of every launch, a queue with its staging; what the API "
+                           "keeps is not in it",
                            error);
     return code;
 }

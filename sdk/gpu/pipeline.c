@@ -32,113 +32,120 @@ static struct gpu_compiled *find(const struct gpu_room *room, const struct gpu_k
     return compiled;
 }
 
-/* The entry of a key, added where there is none. Entries are never taken away before the device is closed, so that
- * they may be used outside of the lock. */
-static int32_t entry_of(struct gpu_room *room, const struct gpu_key *key, struct gpu_compiled **out_entry,
-                        struct accel_error *error)
+static struct gpu_compiled *find_held(struct gpu_module *module, const struct gpu_key *key)
 {
-    struct gpu_compiled *fresh;
-    void *memory = NULL;
-    int32_t code;
+    struct gpu_room *room = module->room;
+    struct gpu_compiled *found = NULL;
 
     pthread_mutex_lock(&room->lock);
-    *out_entry = find(room, key);
+    for (const struct gpu_hold *hold = module->holds; hold != NULL && found == NULL; hold = hold->next)
+        if (same_key(&hold->compiled->key, key))
+            found = hold->compiled;
     pthread_mutex_unlock(&room->lock);
-    if (*out_entry != NULL)
-        return ACCEL_OK;
-    code = gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *fresh, &memory, error);
-    if (code != ACCEL_OK)
-        return code;
-    fresh = memory;
-    fresh->key = *key;
-    pthread_mutex_lock(&room->lock);
-    *out_entry = find(room, key);
-    if (*out_entry == NULL) {
-        fresh->next = room->pipelines;
-        room->pipelines = fresh;
-        *out_entry = fresh;
-        memory = NULL;
-    }
-    pthread_mutex_unlock(&room->lock);
-    gpu_give(room, memory);
-    return ACCEL_OK;
+    return found;
 }
 
-int32_t gpu_pipeline_want(struct gpu_room *room, const struct gpu_key *key, struct accel_error *error)
+/* Memory for both is taken before the lock, and what is not needed is given back behind it. */
+int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, struct gpu_compiled **out_compiled,
+                          struct accel_error *error)
 {
-    struct gpu_compiled *entry = NULL;
-    int32_t code = entry_of(room, key, &entry, error);
+    struct gpu_room *room = module->room;
+    struct gpu_compiled *fresh;
+    struct gpu_hold *hold;
+    void *memory = NULL, *held = NULL;
+    int32_t code;
 
-    if (code != ACCEL_OK)
+    *out_compiled = find_held(module, key);
+    if (*out_compiled != NULL)
+        return ACCEL_OK;
+    code = gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *fresh, &memory, error);
+    if (code == ACCEL_OK)
+        code = gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *hold, &held, error);
+    if (code != ACCEL_OK) {
+        gpu_give(room, memory);
         return code;
+    }
+    fresh = memory;
+    hold = held;
+    fresh->key = *key;
+    fresh->wanted = 1;
     pthread_mutex_lock(&room->lock);
-    entry->wanted = 1;
+    hold->compiled = find(room, key);
+    if (hold->compiled == NULL) {
+        fresh->next = room->pipelines;
+        room->pipelines = fresh;
+        hold->compiled = fresh;
+        memory = NULL;
+    }
+    hold->compiled->holders++;
+    hold->next = module->holds;
+    module->holds = hold;
     pthread_mutex_unlock(&room->lock);
+    gpu_give(room, memory);
+    *out_compiled = hold->compiled;
     return ACCEL_OK;
 }
 
 /* Two threads may make the same pipeline at the same time; the second one is dropped. */
-static int32_t make(struct gpu_room *room, struct gpu_compiled *entry, struct accel_error *error)
+static int32_t make(struct gpu_room *room, struct gpu_compiled *compiled, struct accel_error *error)
 {
     struct gpu_pipeline *pipeline = NULL;
     uint32_t made;
     int32_t code;
 
     pthread_mutex_lock(&room->lock);
-    made = entry->pipeline != NULL;
+    made = compiled->pipeline != NULL;
     pthread_mutex_unlock(&room->lock);
     if (made)
         return ACCEL_OK;
-    code = room->api->pipeline_create(room->device, &entry->key, &pipeline, error);
-    if (code != ACCEL_OK)
-        return code;
+    code = room->api->pipeline_create(room->device, &compiled->key, &pipeline, error);
     pthread_mutex_lock(&room->lock);
-    if (entry->pipeline == NULL) {
-        entry->pipeline = pipeline;
+    compiled->wanted = code != ACCEL_OK;
+    if (code == ACCEL_OK && compiled->pipeline == NULL) {
+        compiled->pipeline = pipeline;
         pipeline = NULL;
     }
     pthread_mutex_unlock(&room->lock);
     if (pipeline != NULL)
         room->api->pipeline_free(room->device, pipeline);
-    return ACCEL_OK;
+    return code;
 }
 
-int32_t gpu_pipeline_get(struct gpu_room *room, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                          struct accel_error *error)
 {
-    struct gpu_compiled *entry = NULL;
-    int32_t code = entry_of(room, key, &entry, error);
+    struct gpu_compiled *compiled = NULL;
+    int32_t code = gpu_pipeline_hold(module, key, &compiled, error);
 
     *out_pipeline = NULL;
     if (code == ACCEL_OK)
-        code = make(room, entry, error);
+        code = make(module->room, compiled, error);
     if (code == ACCEL_OK)
-        *out_pipeline = entry->pipeline;
+        *out_pipeline = compiled->pipeline;
     return code;
 }
 
 /* What the ranks of a crew share. */
 struct work {
-    struct gpu_room *room;
+    struct gpu_module *module;
     _Atomic uint32_t made;
     _Atomic int32_t code;
     struct accel_error error; /* of the first failure */
 };
 
-/* Entries are handed out one by one, since their times differ widely. One that fails is not wanted any more, or it
- * would fail every later module too. */
-static struct gpu_compiled *next_wanted(struct gpu_room *room)
+/* Entries are handed out one by one, since their times differ widely. */
+static struct gpu_compiled *next_wanted(struct gpu_module *module)
 {
-    struct gpu_compiled *entry;
+    struct gpu_compiled *found = NULL;
 
-    pthread_mutex_lock(&room->lock);
-    entry = room->pipelines;
-    while (entry != NULL && !entry->wanted)
-        entry = entry->next;
-    if (entry != NULL)
-        entry->wanted = 0;
-    pthread_mutex_unlock(&room->lock);
-    return entry;
+    pthread_mutex_lock(&module->room->lock);
+    for (const struct gpu_hold *hold = module->holds; hold != NULL && found == NULL; hold = hold->next)
+        if (hold->compiled->wanted && hold->compiled->pipeline == NULL)
+            found = hold->compiled;
+    if (found != NULL)
+        found->wanted = 0;
+    pthread_mutex_unlock(&module->room->lock);
+    return found;
 }
 
 static void make_some(void *argument, uint32_t rank, uint32_t ranks)
@@ -146,25 +153,35 @@ static void make_some(void *argument, uint32_t rank, uint32_t ranks)
     struct work *work = argument;
 
     (void)rank, (void)ranks;
-    for (;;) {
-        struct gpu_compiled *entry = next_wanted(work->room);
+    while (atomic_load(&work->code) == ACCEL_OK) {
+        struct gpu_compiled *compiled = next_wanted(work->module);
         struct accel_error error = {.code = ACCEL_OK};
         int32_t expected = ACCEL_OK;
         int32_t code;
 
-        if (entry == NULL)
+        if (compiled == NULL)
             return;
-        code = make(work->room, entry, &error);
+        code = make(work->module->room, compiled, &error);
         if (code == ACCEL_OK)
             atomic_fetch_add(&work->made, 1);
-        if (code != ACCEL_OK && atomic_compare_exchange_strong(&work->code, &expected, code))
+        else if (atomic_compare_exchange_strong(&work->code, &expected, code))
             work->error = error;
     }
 }
 
-int32_t gpu_pipeline_make(struct gpu_room *room, const struct accel_task *task, struct accel_error *error)
+/* What another thread has begun to make is made here again, rather than waited for. */
+static int32_t make_rest(struct gpu_module *module, struct accel_error *error)
 {
-    struct work work = {.room = room};
+    int32_t code = ACCEL_OK;
+
+    for (const struct gpu_hold *hold = module->holds; hold != NULL && code == ACCEL_OK; hold = hold->next)
+        code = make(module->room, hold->compiled, error);
+    return code;
+}
+
+int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *task, struct accel_error *error)
+{
+    struct work work = {.module = module};
     int32_t code = ACCEL_OK;
 
     if (task != NULL && task->crew != NULL)
@@ -175,19 +192,41 @@ int32_t gpu_pipeline_make(struct gpu_room *room, const struct accel_task *task, 
         code = atomic_load(&work.code);
     if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)
         *error = work.error;
+    if (code == ACCEL_OK)
+        code = make_rest(module, error);
     if (code == ACCEL_OK && atomic_load(&work.made) != 0)
-        gpu_cache_store(&room->cache);
+        gpu_cache_store(&module->room->cache);
     return code;
 }
 
-void gpu_pipeline_free_all(struct gpu_room *room)
+/* Takes an entry that nobody holds any more out of the list. Under the lock. */
+static void unlink_compiled(struct gpu_room *room, const struct gpu_compiled *compiled)
 {
-    while (room->pipelines != NULL) {
-        struct gpu_compiled *entry = room->pipelines;
+    struct gpu_compiled **place = &room->pipelines;
 
-        room->pipelines = entry->next;
-        if (entry->pipeline != NULL)
-            room->api->pipeline_free(room->device, entry->pipeline);
-        gpu_give(room, entry);
+    while (*place != compiled)
+        place = &(*place)->next;
+    *place = compiled->next;
+}
+
+void gpu_pipeline_drop(struct gpu_module *module)
+{
+    struct gpu_room *room = module->room;
+
+    while (module->holds != NULL) {
+        struct gpu_hold *hold = module->holds;
+        uint32_t last;
+
+        module->holds = hold->next;
+        pthread_mutex_lock(&room->lock);
+        last = --hold->compiled->holders == 0;
+        if (last)
+            unlink_compiled(room, hold->compiled);
+        pthread_mutex_unlock(&room->lock);
+        if (last && hold->compiled->pipeline != NULL)
+            room->api->pipeline_free(room->device, hold->compiled->pipeline);
+        if (last)
+            gpu_give(room, hold->compiled);
+        gpu_give(room, hold);
     }
 }

@@ -309,6 +309,12 @@ static int32_t make_ring(struct gpu_room *room, struct gpu_ring *ring, uint64_t 
     return ACCEL_OK;
 }
 
+uint64_t gpu_queue_bytes(const struct gpu_limits *limits)
+{
+    return sizeof(struct gpu_line) + limits->in_flight * sizeof(struct gpu_entry) +
+           GPU_OPERATIONS * sizeof(struct gpu_operation) + GPU_UPLOAD_BYTES + (limits->reads ? 0 : GPU_DOWNLOAD_BYTES);
+}
+
 int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
                          struct accel_error *error) ACCEL_NOEXCEPT
 {

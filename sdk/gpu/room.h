@@ -19,9 +19,9 @@
 #include "sdk/gpu/kernel.h"
 
 /* Most bytes of an ACCEL_STEP_UPDATE, and what a queue holds of updates and of staged reads. */
-#define GPU_INLINE_BYTES (UINT64_C(2) << 20)
-#define GPU_UPLOAD_BYTES (UINT64_C(4) << 20)
-#define GPU_DOWNLOAD_BYTES (UINT64_C(4) << 20)
+#define GPU_INLINE_BYTES (UINT64_C(256) << 10)
+#define GPU_UPLOAD_BYTES (UINT64_C(1) << 20)
+#define GPU_DOWNLOAD_BYTES (UINT64_C(1) << 20)
 /* Steps of one queue in flight, whatever the API offers beyond. */
 #define GPU_IN_FLIGHT 32u
 /* Most waits that a submit passes on. */
@@ -44,20 +44,25 @@ struct gpu_instance {
     _Atomic uint32_t devices;
 };
 
-/* A pipeline of a device, from the first module that wants it until the device is closed. */
+/* A pipeline of a device, shared by the modules that hold it. */
 struct gpu_compiled {
     struct gpu_compiled *next;
     struct gpu_key key;
     struct gpu_pipeline *pipeline; /* NULL: not made yet */
-    uint32_t wanted;               /* by a module that is being compiled */
-    uint32_t zero;
+    uint32_t wanted;               /* 1: somebody has to make it */
+    uint32_t holders;
+};
+
+/* What a module holds. */
+struct gpu_hold {
+    struct gpu_hold *next;
+    struct gpu_compiled *compiled;
 };
 
 /* Copies from the host outside of the caller's queues: weights, constants, zeros. One thread at a time. */
 struct gpu_transfer {
     pthread_mutex_t lock;
-    struct gpu_queue *queue;
-    struct gpu_memory *staging; /* UPLOAD, made at first use */
+    struct gpu_queue *queue; /* made when the device is opened */
     uint64_t value;
 };
 
@@ -115,25 +120,35 @@ int32_t gpu_transfer_write(struct gpu_room *room, struct gpu_memory *memory, uin
 /* Zeros. Offset and count are multiples of 4. */
 int32_t gpu_transfer_clear(struct gpu_room *room, struct gpu_memory *memory, uint64_t offset, uint64_t count,
                            struct accel_error *error);
-/* For who fills the staging memory himself: its address until gpu_transfer_end. GPU_STAGING_BYTES are there. */
-int32_t gpu_transfer_begin(struct gpu_room *room, void **out_staging, struct accel_error *error);
-/* Runs copies out of the staging memory and waits for them. Between begin and end. */
+/* Host memory that a transfer comes from; the caller's for as long as he loads. */
+struct gpu_stage {
+    struct gpu_memory *memory;
+    char *address;
+    uint64_t bytes;
+};
+
+int32_t gpu_stage_make(struct gpu_room *room, uint64_t bytes, struct gpu_stage *out_stage, struct accel_error *error);
+void gpu_stage_free(struct gpu_room *room, struct gpu_stage *stage);
+/* Runs operations and waits for them. */
 int32_t gpu_transfer_run(struct gpu_room *room, const struct gpu_operation *operations, uint32_t count,
                          struct accel_error *error);
-void gpu_transfer_end(struct gpu_room *room);
 
 /* ---- pipeline.c ---- */
 
 /* The source of that name that the device can run, or NULL. */
 const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char *name);
-/* Puts a key on the list of what has to be made. */
-int32_t gpu_pipeline_want(struct gpu_room *room, const struct gpu_key *key, struct accel_error *error);
+struct gpu_module;
+
+/* The entry of a key, held by the module from now on; its pipeline may have to be made. */
+int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, struct gpu_compiled **out_compiled,
+                          struct accel_error *error);
 /* The pipeline of a key, made now where it is not there. */
-int32_t gpu_pipeline_get(struct gpu_room *room, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
+int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                          struct accel_error *error);
-/* Makes all that was wanted, on the threads of the task. */
-int32_t gpu_pipeline_make(struct gpu_room *room, const struct accel_task *task, struct accel_error *error);
-void gpu_pipeline_free_all(struct gpu_room *room);
+/* Makes all that is held and not made, on the threads of the task. */
+int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *task, struct accel_error *error);
+/* Lets go of all that a module holds. */
+void gpu_pipeline_drop(struct gpu_module *module);
 
 /* ---- shape.c ---- */
 
@@ -194,6 +209,7 @@ struct gpu_set;
 
 struct gpu_emitter {
     struct gpu_room *room;
+    struct gpu_module *module; /* WANT, BIND */
     const struct accel_graph *graph;
     struct gpu_set *set; /* BIND, RECORD */
     struct gpu_dispatch *dispatches;
@@ -222,6 +238,7 @@ struct gpu_module {
     struct accel_driver_module base;
     struct gpu_room *room;
     struct gpu_program *programs;
+    struct gpu_hold *holds; /* under the room's lock, since sets may add to it */
     uint32_t program_count;
     uint32_t zero;
     struct gpu_arena constants;
@@ -361,6 +378,8 @@ int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint
 /* ---- queue.c ---- */
 
 struct gpu_line;
+/* Host memory of a queue. */
+uint64_t gpu_queue_bytes(const struct gpu_limits *limits);
 int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
                          struct accel_error *error) ACCEL_NOEXCEPT;
 /* Whether a value of a queue is over, whichever way. */

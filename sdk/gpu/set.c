@@ -203,6 +203,7 @@ static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_take *take, 
 {
     const struct accel_graph *graph = set->program->graph;
     struct gpu_emitter emitter = {.room = set->module->room,
+                                  .module = set->module,
                                   .graph = graph,
                                   .set = set,
                                   .dispatches = take == NULL ? NULL : take->dispatches,

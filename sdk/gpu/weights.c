@@ -59,6 +59,7 @@ struct pull {
     uint32_t file_planes;
     uint32_t zero;
     char *row; /* room for one packed row, all planes */
+    struct gpu_stage *stage;
 };
 
 static void find_row(const struct pull *pull, uint64_t row, const void *from[GPU_PLANES])
@@ -140,7 +141,7 @@ static uint32_t pull_in_place(const struct pull *pull, uint32_t part)
 }
 
 /* Packs rows row .. row + count of a part into the staging memory and copies them. */
-static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, uint64_t count, char *staging,
+static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, uint64_t count,
                           struct accel_error *error)
 {
     struct gpu_room *room = pull->container->room;
@@ -153,9 +154,9 @@ static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, 
     for (uint32_t p = 0; p < lie->planes; p++) {
         const struct gpu_place *place = place_of(pull, part, p);
 
-        to[p] = staging + at;
+        to[p] = pull->stage->address + at;
         copies[p] = (struct gpu_operation){.kind = GPU_COPY,
-                                           .source = room->transfer.staging,
+                                           .source = pull->stage->memory,
                                            .source_offset = at,
                                            .target = pull->container->arena.chunks[place->chunk],
                                            .target_offset = place->offset + row * lie->pitch[p],
@@ -171,22 +172,21 @@ static int32_t pull_staged(const struct pull *pull, uint32_t part, struct accel_
     struct gpu_room *room = pull->container->room;
     const struct gpu_lie *lie = &pull->kept->lie;
     uint64_t rows = gpu_lie_rows(lie, part), row_bytes = 0, batch;
-    void *staging = NULL;
-    int32_t code;
+    int32_t code = ACCEL_OK;
 
+    if (pull->stage->memory == NULL)
+        code = gpu_stage_make(room, GPU_STAGING_BYTES, pull->stage, error);
+    if (code != ACCEL_OK)
+        return code;
     for (uint32_t p = 0; p < lie->planes; p++)
         row_bytes += lie->pitch[p];
-    batch = GPU_STAGING_BYTES / row_bytes;
+    batch = pull->stage->bytes / row_bytes;
     batch -= batch % lie->tile;
     if (batch == 0)
         return sdk_error(error, ACCEL_E_LIMIT, "weight %s: %u rows of %llu bytes are more than the staging memory",
                          pull->kept->key, lie->tile, (unsigned long long)row_bytes);
-    code = gpu_transfer_begin(room, &staging, error);
-    if (code != ACCEL_OK)
-        return code;
     for (uint64_t row = 0; code == ACCEL_OK && row < rows; row += batch)
-        code = pull_batch(pull, part, row, rows - row < batch ? rows - row : batch, staging, error);
-    gpu_transfer_end(room);
+        code = pull_batch(pull, part, row, rows - row < batch ? rows - row : batch, error);
     return code;
 }
 
@@ -243,9 +243,9 @@ static int32_t take_row(struct pull *pull, struct accel_error *error)
 }
 
 static int32_t pull_weight(struct gpu_container *container, const struct gpu_kept *kept,
-                           const struct accel_source *source, struct accel_error *error)
+                           const struct accel_source *source, struct gpu_stage *stage, struct accel_error *error)
 {
-    struct pull pull = {.container = container, .kept = kept};
+    struct pull pull = {.container = container, .kept = kept, .stage = stage};
     void *copies[GPU_PLANES] = {NULL};
     struct accel_format format;
     int32_t code = accel_format_describe(kept->lie.type, &format);
@@ -275,15 +275,16 @@ static int32_t weights_pull(struct accel_driver_weights *base, const struct acce
 {
     struct gpu_container *container = (struct gpu_container *)base;
 
-    for (uint32_t w = 0; w < container->count; w++) {
-        int32_t code = pull_weight(container, &container->kept[w], source, error);
+    struct gpu_stage stage = {NULL, NULL, 0};
+    int32_t code = ACCEL_OK;
 
-        if (code != ACCEL_OK)
-            return code;
-        if (task != NULL && task->progress(task, w + 1, container->count) != ACCEL_OK)
-            return sdk_error(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
+    for (uint32_t w = 0; w < container->count && code == ACCEL_OK; w++) {
+        code = pull_weight(container, &container->kept[w], source, &stage, error);
+        if (code == ACCEL_OK && task != NULL && task->progress(task, w + 1, container->count) != ACCEL_OK)
+            code = sdk_error(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
     }
-    return ACCEL_OK;
+    gpu_stage_free(container->room, &stage);
+    return code;
 }
 
 /* ---- create ---- */
