@@ -136,7 +136,7 @@ static int32_t write_one(const struct accel_blob_writer *writer, const uint64_t 
     return code == ACCEL_OK ? writer->write(writer, binary, bytes, error) : code;
 }
 
-/* The binary of a program, unless the cache held it already. One that the library does not give is left out. */
+/* The binary of a program. One that the library does not give is left out. */
 static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeline *pipeline,
                               const struct accel_blob_writer *writer, struct accel_error *error)
 {
@@ -145,8 +145,7 @@ static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeli
     size_t bytes = 0;
     int32_t code;
 
-    if (find_kept(device, pipeline->hash) != NULL ||
-        cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
+    if (cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
         bytes == 0)
         return ACCEL_OK;
     code = device->host->allocate(device->host, ACCEL_MEMORY_HOST, bytes, 64, &binary, error);
@@ -162,8 +161,10 @@ int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_wr
 {
     int32_t code = ACCEL_OK;
 
+    pthread_mutex_lock(&device->lock);
     for (const struct opencl_kept *kept = device->kept; kept != NULL && code == ACCEL_OK; kept = kept->next)
         code = write_one(writer, kept->hash, kept->binary, kept->bytes, error);
+    pthread_mutex_unlock(&device->lock);
     pthread_mutex_lock(&device->writing);
     for (const struct gpu_pipeline *one = device->pipelines; one != NULL && code == ACCEL_OK; one = one->next)
         code = write_pipeline(device, one, writer, error);
@@ -199,10 +200,26 @@ int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t
 
 /* ---- building ---- */
 
+/* Takes an entry out of the list: what it becomes is written from the pipeline, or has been found useless. */
+static struct opencl_kept *take_out(struct gpu_device *device, const uint64_t hash[2])
+{
+    struct opencl_kept **place = &device->kept;
+    struct opencl_kept *kept;
+
+    pthread_mutex_lock(&device->lock);
+    while (*place != NULL && ((*place)->hash[0] != hash[0] || (*place)->hash[1] != hash[1]))
+        place = &(*place)->next;
+    kept = *place;
+    if (kept != NULL)
+        *place = kept->next;
+    pthread_mutex_unlock(&device->lock);
+    return kept;
+}
+
 static cl_program from_binary(struct gpu_device *device, const uint64_t hash[2], const struct options *options)
 {
     const struct opencl_functions *cl = device->cl;
-    const struct opencl_kept *kept = find_kept(device, hash);
+    struct opencl_kept *kept = take_out(device, hash);
     const unsigned char *binary;
     size_t bytes;
     cl_int status = CL_SUCCESS, result = CL_SUCCESS;
@@ -213,12 +230,13 @@ static cl_program from_binary(struct gpu_device *device, const uint64_t hash[2],
     binary = kept->binary;
     bytes = kept->bytes;
     program = cl->CreateProgramWithBinary(device->context, 1, &device->device, &bytes, &binary, &status, &result);
-    if (program != NULL && result == CL_SUCCESS && status == CL_SUCCESS &&
-        cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL) == CL_SUCCESS)
-        return program;
-    if (program != NULL)
+    if (program != NULL && (result != CL_SUCCESS || status != CL_SUCCESS ||
+                            cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL) != CL_SUCCESS)) {
         cl->ReleaseProgram(program);
-    return NULL;
+        program = NULL;
+    }
+    device->host->release(device->host, kept);
+    return program;
 }
 
 /* The compiler's first lines. */

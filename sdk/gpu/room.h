@@ -31,7 +31,7 @@
 /* Memories for weights and states are not larger than this, so that one allocation is no obstacle. */
 #define GPU_CHUNK_BYTES (UINT64_C(1) << 30)
 /* What a copy from the host passes through. */
-#define GPU_STAGING_BYTES (UINT64_C(8) << 20)
+#define GPU_STAGING_BYTES (UINT64_C(4) << 20)
 #define GPU_SYMBOLS 16u
 
 /* ---- instance and device ---- */

@@ -11,7 +11,7 @@ int32_t gpu_stage_make(struct gpu_room *room, uint64_t bytes, struct gpu_stage *
 {
     int32_t code;
 
-    out_stage->bytes = bytes < GPU_STAGING_BYTES ? (bytes + 3u) & ~UINT64_C(3) : GPU_STAGING_BYTES;
+    out_stage->bytes = (bytes + 3u) & ~UINT64_C(3);
     code = room->api->memory_create(room->device, out_stage->bytes, GPU_MEMORY_UPLOAD, &out_stage->memory, error);
     if (code == ACCEL_OK)
         out_stage->address = room->api->memory_address(out_stage->memory);
@@ -55,7 +55,7 @@ int32_t gpu_transfer_write(struct gpu_room *room, struct gpu_memory *memory, uin
         memcpy(seen + offset, bytes, count);
         return ACCEL_OK;
     }
-    code = gpu_stage_make(room, count, &stage, error);
+    code = gpu_stage_make(room, count < GPU_STAGING_BYTES ? count : GPU_STAGING_BYTES, &stage, error);
     for (uint64_t done = 0; done < count && code == ACCEL_OK;) {
         uint64_t part = count - done < stage.bytes ? count - done : stage.bytes;
         struct gpu_operation copy = {

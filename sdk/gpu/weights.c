@@ -167,6 +167,24 @@ static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, 
     return gpu_transfer_run(room, copies, lie->planes, error);
 }
 
+/* Room for all weights, but not more than GPU_STAGING_BYTES unless a tile of the widest rows needs it. */
+static uint64_t stage_bytes(const struct gpu_container *container)
+{
+    uint64_t most = 0, least = 0;
+
+    for (uint32_t w = 0; w < container->count; w++) {
+        const struct gpu_lie *lie = &container->kept[w].lie;
+        uint64_t tile = 0;
+
+        for (uint32_t p = 0; p < lie->planes; p++)
+            tile += lie->pitch[p] * lie->tile;
+        least = tile > least ? tile : least;
+        most = gpu_lie_all(lie) > most ? gpu_lie_all(lie) : most;
+    }
+    most = most < GPU_STAGING_BYTES ? most : GPU_STAGING_BYTES;
+    return most > least ? most : least;
+}
+
 static int32_t pull_staged(const struct pull *pull, uint32_t part, struct accel_error *error)
 {
     struct gpu_room *room = pull->container->room;
@@ -175,16 +193,13 @@ static int32_t pull_staged(const struct pull *pull, uint32_t part, struct accel_
     int32_t code = ACCEL_OK;
 
     if (pull->stage->memory == NULL)
-        code = gpu_stage_make(room, GPU_STAGING_BYTES, pull->stage, error);
+        code = gpu_stage_make(room, stage_bytes(pull->container), pull->stage, error);
     if (code != ACCEL_OK)
         return code;
     for (uint32_t p = 0; p < lie->planes; p++)
         row_bytes += lie->pitch[p];
     batch = pull->stage->bytes / row_bytes;
     batch -= batch % lie->tile;
-    if (batch == 0)
-        return sdk_error(error, ACCEL_E_LIMIT, "weight %s: %u rows of %llu bytes are more than the staging memory",
-                         pull->kept->key, lie->tile, (unsigned long long)row_bytes);
     for (uint64_t row = 0; code == ACCEL_OK && row < rows; row += batch)
         code = pull_batch(pull, part, row, rows - row < batch ? rows - row : batch, error);
     return code;
