@@ -97,6 +97,16 @@ static void plan_scratches(const struct gpu_room *room, struct gpu_skeleton *ske
     }
 }
 
+/* The plan packs blocks one behind the other: of whole multiples of the alignment each begins where it can be bound, so
+ * that no binding takes in the end of a neighbour that another launch may be writing. */
+static void pad_blocks(const struct gpu_limits *limits, struct sdk_block *blocks, uint32_t count)
+{
+    uint64_t alignment = limits->alignment > 4 ? limits->alignment : 4;
+
+    for (uint32_t b = 0; b < count; b++)
+        blocks[b].bytes = (blocks[b].bytes + alignment - 1) / alignment * alignment;
+}
+
 void gpu_skeleton_make(const struct gpu_room *room, const struct gpu_program *program, const uint64_t *symbols,
                        void *memory, struct gpu_skeleton *out_skeleton)
 {
@@ -112,6 +122,7 @@ void gpu_skeleton_make(const struct gpu_room *room, const struct gpu_program *pr
     measure(room, out_skeleton, graph, symbols, 1);
     plan_values(out_skeleton, program);
     plan_scratches(room, out_skeleton, program);
+    pad_blocks(&room->limits, out_skeleton->blocks, count);
     out_skeleton->scratch_bytes = sdk_layout_plan(out_skeleton->blocks, count);
     for (uint32_t b = 0; b < count; b++)
         if (out_skeleton->blocks[b].address != NULL)
