@@ -247,6 +247,18 @@ static void instances(struct conform *conform)
     direct_end(&one);
 }
 
+/* A program may end without closing anything. */
+static void leave(struct conform *conform)
+{
+    static struct direct direct;
+
+    if (!direct_begin(&direct, conform))
+        return;
+    conform_case(conform, "the program ends with everything alive");
+    if (climb(&direct, DIRECT_RUN))
+        conform_leave(conform);
+}
+
 void conform_add_life(struct conform_list *list)
 {
     conform_add(list, CONFORM_FILE, 0, gate, "file/gate");
@@ -255,4 +267,5 @@ void conform_add_life(struct conform_list *list)
     conform_add(list, CONFORM_DRIVER, 0, life, "life/whole");
     conform_add(list, CONFORM_DRIVER, 0, children, "life/busy");
     conform_add(list, CONFORM_DRIVER, 0, instances, "life/instances");
+    conform_add(list, CONFORM_DRIVER, 0, leave, "life/exit");
 }

@@ -39,3 +39,5 @@ accel_conform_SOURCES = \
 	%D%/trial.h \
 	%D%/whole.c
 accel_conform_LDADD = libaccel-core.la libaccel-quant.la $(SYSTEM_LIBS) -lm
+accel_conform_LDFLAGS = $(AM_LDFLAGS)
+dist_man_MANS += %D%/accel-conform.1

@@ -98,8 +98,16 @@ bool conform_ok(struct conform *conform, int32_t code, const char *what)
 _Noreturn void conform_end(struct conform *conform)
 {
     (void)conform;
+    fflush(stdout); /* what a driver wrote there is to be seen */
     say_text('e', "%s", "");
     _exit(0);
+}
+
+_Noreturn void conform_leave(struct conform *conform)
+{
+    (void)conform;
+    say_text('e', "%s", "");
+    exit(0);
 }
 
 /* ---- what a test stands on ---- */

@@ -99,6 +99,8 @@ bool conform_ok(struct conform *conform, int32_t code, const char *what);
 void conform_fact(struct conform *conform, const char *key, const char *value);
 /** The test is over: the child ends without further calls of the driver. */
 _Noreturn void conform_end(struct conform *conform);
+/** The same, but the process ends as a program does, with its handlers and destructors. */
+_Noreturn void conform_leave(struct conform *conform);
 
 /** Takes a device's, driver's or machine's part of the work of a test. Ends the test where it cannot. */
 void conform_begin(struct conform *conform, enum conform_needs needs);

@@ -467,16 +467,23 @@ static int32_t build(struct direct *direct, uint32_t op)
 
 bool direct_begin(struct direct *direct, struct conform *conform)
 {
+    bool is_broken = false;
+
     memset(direct, 0, sizeof(*direct));
     direct->conform = conform;
     direct->source = (struct accel_source){.size = sizeof(direct->source), .map = source_map, .read = source_read};
     direct_host_init(&direct->host);
     conform_tensor_make(conform, ACCEL_F32, DIRECT_WIDTH, DIRECT_WIDTH, &direct->weight);
-    for (uint32_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+    for (uint32_t i = 0; i < sizeof(operators) / sizeof(*operators) && !is_broken; i++) {
         int32_t code = build(direct, operators[i]);
 
-        for (uint32_t stage = 0; stage <= DIRECT_CLAIM && code == ACCEL_OK; stage++)
+        for (uint32_t stage = 0; stage <= DIRECT_CLAIM && code == ACCEL_OK; stage++) {
             code = direct_do(direct, stage);
+            is_broken = code != ACCEL_OK && stage < DIRECT_CLAIM;
+            if (is_broken)
+                conform_fail(conform, "%s: %s: %s", direct_stage_name(stage), accel_error_name(code),
+                             direct->error.text);
+        }
         direct_undo(direct, DIRECT_OPEN);
         direct_undo(direct, DIRECT_ATTACH);
         if (code == ACCEL_OK)
@@ -484,8 +491,10 @@ bool direct_begin(struct direct *direct, struct conform *conform)
         accel_builder_free(direct->builder);
         direct->builder = NULL;
     }
-    conform_skip(conform, "it takes neither matmul in f32 nor add, mul or softmax, or has no device");
     conform_tensor_free(&direct->weight);
+    if (is_broken)
+        return false;
+    conform_skip(conform, "it takes neither matmul in f32 nor add, mul or softmax");
     return false;
 }
 

@@ -31,10 +31,10 @@ static void say_fingerprint(struct conform *conform)
     conform_fact(conform, "device.name", info->facts->name);
     conform_fact(conform, "device.detail", info->facts->detail);
     say_number(conform, "limit.queues", info->facts->limits->queues);
-    if (!conform_ok(conform,
-                    accel_device_open(conform->context, info->name, NULL, 0, &conform->device, &conform->error),
-                    "open") ||
-        !ACCEL_CAN(conform->device->handle->table, fingerprint))
+    /* A device that does not open is what the tests will say. */
+    code = accel_device_open(conform->context, info->name, NULL, 0, &conform->device, &conform->error);
+    accel_error_clear(&conform->error);
+    if (code != ACCEL_OK || !ACCEL_CAN(conform->device->handle->table, fingerprint))
         return;
     code = conform->device->handle->table->fingerprint(conform->device->handle, bytes, &conform->error);
     if (code == ACCEL_E_UNSUPPORTED || !conform_ok(conform, code, "fingerprint"))

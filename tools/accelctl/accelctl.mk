@@ -12,6 +12,8 @@ accelctl_sources = \
 	%D%/bench_rows.c \
 	%D%/calibration.c \
 	%D%/calibration.h \
+	%D%/certificate.c \
+	%D%/certificate.h \
 	%D%/common.c \
 	%D%/common.h \
 	%D%/emit.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/certificate.h"
 #include "tools/accelctl/common.h"
 
 #include <stdio.h>
@@ -20,6 +21,29 @@ static const char *state_name(uint32_t state)
     return state < 4 ? names[state] : "?";
 }
 
+/* Which devices the file was held against accel-conform on. */
+static void print_certificates(const struct accel_plugin_info *info)
+{
+    json_t *list = certificates_of(info), *one;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        printf("    no certificate: accel-conform makes one\n");
+    json_array_foreach(list, i, one)
+    {
+        const char *state = NULL, *why = NULL, *device = NULL, *date = NULL;
+        json_int_t passed = 0, failed = 0, seed = 0;
+
+        if (json_unpack(one, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state", &state, "why", &why, "device", &device,
+                        "date", &date, "passed", &passed, "failed", &failed, "seed", &seed) != 0)
+            continue;
+        printf("    certificate for %s: %lld tests passed, %lld failed, seed %lld, %.10s%s%s%s%s\n", device,
+               (long long)passed, (long long)failed, (long long)seed, date, why[0] == '\0' ? "" : "; ",
+               why[0] == '\0' ? "" : state, why[0] == '\0' ? "" : ": ", why);
+    }
+    json_decref(list);
+}
+
 /* A row: what it is, and below it, indented, what there is to say. */
 static void print_plugin(const struct accel_plugin_info *info)
 {
@@ -35,6 +59,7 @@ static void print_plugin(const struct accel_plugin_info *info)
         printf("%u device%s, driver ABI %u.%u, licence %s%s\n", info->device_count, info->device_count == 1 ? "" : "s",
                info->abi_major, info->abi_minor, info->licence[0] == '\0' ? "not stated" : info->licence,
                info->from_cache ? ", probed earlier" : "");
+        print_certificates(info);
         return;
     }
     snprintf(line, sizeof line, info->code == ACCEL_OK ? "%s" : "%s (%s)", info->text, accel_error_name(info->code));
@@ -47,13 +72,13 @@ static void print_plugin(const struct accel_plugin_info *info)
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I}", "path",
-                     info->path, "name", info->name, "version", info->version, "licence", info->licence, "state",
-                     state_name(info->state), "code", accel_error_name(info->code), "text", info->text, "remedy",
-                     info->remedy, "signal", (int)info->signal, "detail", info->detail, "build_id", info->build_id,
-                     "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor, "devices",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o}",
+                     "path", info->path, "name", info->name, "version", info->version, "licence", info->licence,
+                     "state", state_name(info->state), "code", accel_error_name(info->code), "text", info->text,
+                     "remedy", info->remedy, "signal", (int)info->signal, "detail", info->detail, "build_id",
+                     info->build_id, "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor, "devices",
                      (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
-                     (json_int_t)info->probe_nanoseconds);
+                     (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info));
 }
 
 static int run(int count, char **arguments, const struct verb *verb)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# The conformance kit: good drivers pass, bad ones fail by name, and what it writes is read. The guide is followed.
+conform_tests = %D%/guide.sh %D%/kit.sh
+TESTS += $(conform_tests)
+EXTRA_DIST += $(conform_tests) doc/driver-guide.md
+
+# Both install, and installing links libaccel-model again: one at a time, and not while the command is tested.
+tests/conform/kit.log: $(accelctl_tests:.sh=.log)
+tests/conform/guide.log: tests/conform/kit.log
+tests/install/installed.log: tests/conform/guide.log

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# accel-conform: the cpu driver and the template pass, mocks fail with the name of what they do, known failures are
+# strict, a certificate is shown by accelctl plugins and goes stale.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+kit=$ACCEL_TEST_BUILDDIR/accel-conform
+cpu=$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so
+four=$ACCEL_TEST_BUILDDIR/tests/drivers/.libs/four.so
+mocks=$ACCEL_TEST_BUILDDIR/tests/mock/.libs
+
+has()
+{
+    checks=$((checks + 1))
+    grep -q -- "$1" "$work/out" "$work/err" || { head -c 3000 "$work/out" "$work/err"; fail "nothing says: $1"; }
+}
+
+try 0 "$kit" --help
+for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' "$work/out"); do
+    sed 's/\\-/-/g' "$src/tools/accel-conform/accel-conform.1" | grep -q -- "$option" || fail "the man page has no $option"
+done
+try 2 "$kit"
+try 2 "$kit" "$cpu" --filter nothing --seed 1
+has "no test is called nothing"
+try 2 "$kit" "$cpu" --seed x
+try 2 "$kit" "$work/none.so"
+try 0 "$kit" --list
+is "$(grep -c '^matmul/q4_0$' "$work/out")" 1 "names of tests"
+
+# Good drivers.
+for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
+    'matmul/q4_k' 'matmul/f32' 'embed/q2_g64a' 'attention/f16' 'cache_write/q8_g64' 'rotary/*' 'gather/*' 'gate/silu'; do
+    try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11
+    has "no failures"
+done
+for group in 'life/*' 'memory/*' 'matmul/q[48]_0' 'add/*' 'softmax/*'; do
+    try 0 "$kit" "$four" --filter "$group" --rounds 1 --seed 12
+done
+
+# Bad ones: each ends with its name and goes no further than its child.
+try 1 "$kit" "$mocks/abort_in_query.so" --filter 'life/*'
+has "SIGABRT\|signal 6"
+try 1 "$kit" "$mocks/exit_in_attach.so" --filter 'life/*'
+has "ended the process with status"
+try 1 "$kit" "$mocks/crash_in_constructor.so" --filter 'life/*'
+has "signal"
+try 1 "$kit" "$mocks/hang_in_constructor.so" --filter 'life/*' --deadline 1
+has "did not end within 1 s"
+try 1 "$kit" "$mocks/prints.so" --filter 'life/*'
+has "bytes to the standard output"
+
+# Failures that are known.
+printf 'accel-conformance: 1\nunsupported:\n  - test: gate/*\n    because: not written yet\n' >"$work/known.yaml"
+try 0 "$kit" "$four" --filter 'gate/silu' --known "$work/known.yaml"
+printf 'accel-conformance: 1\nexpected:\n  - test: add/broadcast\n    because: rounding\n' >"$work/known.yaml"
+try 1 "$kit" "$four" --filter 'add/*' --known "$work/known.yaml"
+has "it passed, and conformance.yaml lists it as failing"
+printf 'accel-conformance: 1\nexpected:\n  - test: matmul/q4_x\n    because: rounding\n' >"$work/known.yaml"
+try 2 "$kit" "$four" --filter 'add/*' --known "$work/known.yaml"
+has "no test is called matmul/q4_x; did you mean matmul/q4_"
+printf 'accel-conformance: 1\nwrong: 1\n' >"$work/known.yaml"
+try 2 "$kit" "$four" --known "$work/known.yaml"
+has "unknown key wrong"
+
+# A certificate needs all tests; the device without one test is the smallest driver here.
+try 2 "$kit" "$four" --filter 'add/*' --certificate "$work/four.json"
+has "a certificate needs all tests"
+cp "$four" "$work/four.so"
+try 0 "$kit" "$work/four.so" --rounds 0 --seed 3
+has "^certificate $XDG_CACHE_HOME/accel/certificates/four-one.json"
+try 0 "$accelctl" plugins --drivers "$work/four.so"
+has "certificate for one: .* 0 failed, seed 3"
+sed -i 's/"kit": "[^"]*"/"kit": "0.0.1"/' "$XDG_CACHE_HOME/accel/certificates/four-one.json"
+try 0 "$accelctl" plugins --drivers "$work/four.so"
+has "damaged: it was changed after it was written"
+rm "$XDG_CACHE_HOME/accel/certificates/four-one.json"
+try 0 "$accelctl" plugins --drivers "$work/four.so"
+has "no certificate"
+finish

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/certificate.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define MOST 65536u /* bytes of a certificate */
+#define PATH 4096u
+
+/* The text before the member "hash", which is its hash. */
+static int is_whole(const char *text, const char *hash)
+{
+    const char *end = strstr(text, ",\n  \"hash\":");
+    XXH128_hash_t sum;
+    char wanted[33];
+
+    if (end == NULL || hash == NULL)
+        return 0;
+    sum = XXH3_128bits(text, (size_t)(end - text));
+    snprintf(wanted, sizeof wanted, "%016llx%016llx", (unsigned long long)sum.high64, (unsigned long long)sum.low64);
+    return strcmp(wanted, hash) == 0;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text == NULL ? "" : text;
+}
+
+static const char *judge(const json_t *read, const char *text, const struct accel_plugin_info *info, const char **why)
+{
+    *why = "";
+    if (!is_whole(text, text_of(read, "hash"))) {
+        *why = "it was changed after it was written";
+        return "damaged";
+    }
+    if (strcmp(text_of(read, "build_id"), info->build_id) != 0)
+        *why = "made for another build of the file";
+    else if (strcmp(text_of(read, "kit"), PACKAGE_VERSION) != 0)
+        *why = "made by another version of accel-conform";
+    return (*why)[0] == '\0' ? "valid" : "stale";
+}
+
+static void add(json_t *list, const char *path, const struct accel_plugin_info *info)
+{
+    char *text = calloc(1, MOST + 1);
+    FILE *file = fopen(path, "re");
+    json_t *read = NULL;
+    const char *state, *why;
+
+    if (text != NULL && file != NULL && fread(text, 1, MOST, file) > 0)
+        read = json_loads(text, 0, NULL);
+    if (json_is_object(read) && strcmp(text_of(read, "driver"), info->name) == 0) {
+        state = judge(read, text, info, &why);
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "device",
+                                              text_of(read, "device"), "state", state, "why", why, "passed",
+                                              json_integer_value(json_object_get(read, "passed")), "failed",
+                                              json_integer_value(json_object_get(read, "failed")), "expected",
+                                              json_integer_value(json_object_get(read, "expected")), "seed",
+                                              json_integer_value(json_object_get(read, "seed")), "date",
+                                              text_of(read, "date"), "path", path));
+    }
+    json_decref(read);
+    if (file != NULL)
+        fclose(file);
+    free(text);
+}
+
+static int is_for(const struct dirent *entry, const char *driver)
+{
+    size_t length = strlen(driver), bytes = strlen(entry->d_name);
+
+    return strncmp(entry->d_name, driver, length) == 0 && entry->d_name[length] == '-' && bytes > 5 &&
+           strcmp(entry->d_name + bytes - 5, ".json") == 0;
+}
+
+static void add_folder(json_t *list, const char *folder, const struct accel_plugin_info *info)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    char path[2 * PATH];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (is_for(entries[i], info->name))
+            add(list, path, info);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+json_t *certificates_of(const struct accel_plugin_info *info)
+{
+    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+    size_t length = strlen(info->path);
+    json_t *list = json_array();
+    char path[PATH + 32];
+
+    if (length > 3 && length < PATH) {
+        snprintf(path, sizeof path, "%.*s.certificate.json", (int)length - 3, info->path);
+        add(list, path, info);
+    }
+    if (cache != NULL && cache[0] == '/')
+        snprintf(path, sizeof path, "%s/accel/certificates", cache);
+    else if (home != NULL && home[0] == '/')
+        snprintf(path, sizeof path, "%s/.cache/accel/certificates", home);
+    else
+        return list;
+    add_folder(list, path, info);
+    return list;
+}
