@@ -21,6 +21,7 @@
 #include "core/base/clock.h"
 #include "core/base/fork.h"
 #include "core/thread/float_mode.h"
+#include "core/thread/place.h"
 #include "core/thread/wait.h"
 
 #define LINE 64
@@ -35,6 +36,8 @@ struct slot {
     _Atomic uint32_t asleep;
     uint32_t ranks;
     uint32_t rank;
+    uint32_t cpu; /* that the thread is bound to, or ACCEL_POOL_ANY_CPU */
+    uint32_t zero;
     accel_pool_function *function; /* NULL: end */
     void *argument;
     uint64_t float_mode;
@@ -53,7 +56,7 @@ struct accel_pool {
     const struct accel_topology *topology;
     const uint32_t *cpus; /* only while the pool is created */
     struct accel_fork_guard fork;
-    struct slot *slots; /* [threads]; the caller's, number 0, is not used */
+    struct slot *slots; /* [threads]; of number 0, the caller's, only the processor is used: where it would be */
 };
 
 static inline void relax(void)
@@ -120,8 +123,26 @@ static void bind_rank(struct accel_pool *pool, uint32_t rank)
 {
     if (pool->topology == NULL || pool->cpus == NULL || pool->cpus[rank] == ACCEL_POOL_ANY_CPU)
         return;
-    if (accel_topology_bind(pool->topology, pool->cpus[rank], NULL) == ACCEL_OK)
-        atomic_fetch_add(&pool->bound, 1);
+    if (accel_topology_bind(pool->topology, pool->cpus[rank], NULL) != ACCEL_OK)
+        return;
+    pool->slots[rank].cpu = pool->cpus[rank];
+    atomic_fetch_add(&pool->bound, 1);
+}
+
+/* A caller that is not bound may be on the processor of a bound worker, and both would take turns until the system
+ * notices: it moves away first. */
+static void make_way(const struct accel_pool *pool, uint32_t ranks)
+{
+    uint32_t cpu;
+    if (pool->slots[0].cpu == ACCEL_POOL_ANY_CPU || atomic_load_explicit(&pool->bound, memory_order_relaxed) == 0)
+        return;
+    cpu = thread_processor();
+    for (uint32_t rank = 1; rank < ranks && cpu != pool->slots[0].cpu; rank++) {
+        if (pool->slots[rank].cpu == cpu) {
+            thread_move(pool->slots[0].cpu);
+            return;
+        }
+    }
 }
 
 static void prepare_worker(const struct slot *slot)
@@ -234,6 +255,8 @@ static struct accel_pool *allocate(uint32_t threads)
     }
     memset(pool, 0, sizeof(*pool));
     memset(slots, 0, threads * sizeof(*slots));
+    for (uint32_t rank = 0; rank < threads; rank++)
+        slots[rank].cpu = ACCEL_POOL_ANY_CPU;
     pool->slots = slots;
     pool->threads = threads;
     return pool;
@@ -252,6 +275,8 @@ int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_p
         return accel_error_set(error, ACCEL_E_MEMORY, "out of memory for a pool of %u threads", config->threads);
     pool->topology = config->topology;
     pool->cpus = config->cpus;
+    if (config->topology != NULL && config->cpus != NULL)
+        pool->slots[0].cpu = config->cpus[0];
     if (!(config->flags & ACCEL_POOL_NO_SPIN))
         pool->spin_ns = config->spin_ns ? config->spin_ns : ACCEL_POOL_SPIN_NS;
     accel_fork_guard_open(&pool->fork);
@@ -283,6 +308,7 @@ int32_t accel_pool_run(struct accel_pool *pool, uint32_t ranks, accel_pool_funct
         return accel_error_set(error, ACCEL_E_BUSY, "the pool is running something else");
     if (ranks > 1) {
         uint64_t float_mode = accel_float_mode_get();
+        make_way(pool, ranks);
         atomic_store_explicit(&pool->pending, ranks - 1, memory_order_relaxed);
         for (uint32_t rank = 1; rank < ranks; rank++)
             give_order(&pool->slots[rank], ranks, function, argument, float_mode);

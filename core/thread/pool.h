@@ -7,6 +7,9 @@
  * Between two runs a worker spins for a short time, since steps follow each other closely, and sleeps then. A run
  * allocates nothing and takes about a microsecond when the workers are awake.
  *
+ * Where the threads are bound and the caller is not, a caller that finds itself on the processor of a worker moves to
+ * cpus[0] before the run, if it may run there; it stays free to run elsewhere.
+ *
  * Signals: workers block all but those that a fault of their own raises, so handlers run in the application's threads.
  * Floating point: for each run a worker takes over the caller's mode (rounding, flush to zero, traps), so that results
  * do not depend on which rank computes them; what a function changes in a worker lasts until the next run.

@@ -2,6 +2,8 @@
 # linux_*.c is the part of one operating system.
 libaccel_core_la_SOURCES += \
 	%D%/float_mode.h \
+	%D%/linux_place.c \
 	%D%/linux_wait.c \
+	%D%/place.h \
 	%D%/pool.c %D%/pool.h \
 	%D%/wait.h

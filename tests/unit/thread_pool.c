@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gang pool: all ranks run at once, errors, sleep and wake-up, signals, floating-point mode, fork. */
+#define _GNU_SOURCE
 #include "config.h"
 
 #include <setjmp.h>
@@ -248,6 +249,45 @@ static void workers_are_bound(void **state)
     accel_topology_free(topology);
 }
 
+/* A caller that sits on the processor of a worker makes way, and may run everywhere afterwards. */
+static void caller_makes_way(void **state)
+{
+    struct accel_topology_source source = {0};
+    struct accel_pool_config config = {.threads = 2};
+    struct accel_topology *topology;
+    struct accel_error error = {0};
+    struct accel_pool *pool;
+    cpu_set_t all, one, after, sets[2];
+    uint32_t cpus[2], found = 0;
+    (void)state;
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof(all), &all), 0);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+        if (CPU_ISSET(cpu, &all))
+            cpus[found++] = cpu;
+    if (found < 2) {
+        print_message("skipped: one processor\n");
+        skip();
+    }
+    assert_int_equal(accel_topology_load(&source, &topology, &error), ACCEL_OK);
+    config.topology = topology;
+    config.cpus = cpus;
+    assert_int_equal(accel_pool_create(&config, &pool, &error), ACCEL_OK);
+    CPU_ZERO(&one);
+    CPU_SET(cpus[1], &one);
+    assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+    assert_int_equal(sched_getcpu(), (int)cpus[1]);
+    /* It may not run elsewhere: it stays. */
+    assert_int_equal(accel_pool_run(pool, 2, look_at_cpu, sets, &error), ACCEL_OK);
+    assert_true(CPU_EQUAL(&sets[0], &one));
+    assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(all), &all), 0);
+    assert_int_equal(accel_pool_run(pool, 2, look_at_cpu, sets, &error), ACCEL_OK);
+    assert_true(CPU_EQUAL(&sets[0], &all));
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof(after), &after), 0);
+    assert_true(CPU_EQUAL(&after, &all));
+    accel_pool_free(pool);
+    accel_topology_free(topology);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +295,7 @@ int main(void)
         cmocka_unit_test(create_refuses),        cmocka_unit_test(run_refuses),
         cmocka_unit_test(workers_block_signals), cmocka_unit_test(workers_take_the_float_mode),
         cmocka_unit_test(child_is_told),         cmocka_unit_test(workers_are_bound),
+        cmocka_unit_test(caller_makes_way),
     };
     /* hwloc's own plugin objects have no place in this process, and some leak. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
