@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs).
- * Layout: weights as they lie. Tile: a block of one row of W. One row of x meets the digits as they are taken apart in
- * registers; for up to 4 rows they are kept in the first cache. Digits stay unsigned; what they are offset by is taken
- * back through the sums of x. Where 16 weights share a scale it multiplies in integers (exact: 7 bits times products of
- * at most 15 bits), where 32 do it joins the scale of x.
- * Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server
- * from the second cache, k = 2048, GB/s: Q4_K 14.9, Q5_K 16.2, Q6_K 20.2, and bound by operations Q2_K 10.2, Q3_K 9.9,
- * IQ4_XS 10.1 (3.3, 4.5 and 5.5 cycles for 32 weights).
+ * Layout: weights as they lie. Tile: a block of two rows of W. One row of x meets the digits as they are taken apart in
+ * registers; for up to 4 rows they are kept in the first cache, and the tile is a block of one row of W. Digits stay
+ * unsigned; what they are offset by is taken back through the sums of x. Where 16 weights share a scale it multiplies
+ * in integers (exact: 7 bits times products of at most 15 bits), where 32 do it joins the scale of x. Bound: bytes of
+ * W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server from the second
+ * cache, k = 2048, GB/s: Q4_K 14.9, Q5_K 16.2, Q6_K 20.2, and bound by operations Q2_K 10.2, Q3_K 9.9, IQ4_XS 10.1
+ * (3.3, 4.5 and 5.5 cycles for 32 weights). From memory on the same kind of core, in GB/s beside 19 of a plain read:
+ * two rows, whose headers are taken apart together and which ask for the two behind them, Q4_K 13.6, Q5_K 14.0, Q6_K 13
+ * to 16; one row at a time 9.9, 9.9 and 11.
  */
 #include "finish.h"
 #include "gemv.h"
@@ -302,14 +304,105 @@ CPU_INLINE struct fine_two block_two(const struct kind kind, const uint8_t *cons
     return acc;
 }
 
+/* Heads of two blocks with scales and minima of 6 bits: what scales6 does, for both at once. */
+CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
+{
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)block[0])),
+                                                 _mm_loadu_si128((const __m128i *)block[1]), 1);
+    /* Of the words d, a, b, c: low bits of scales 0 to 3 and 4 to 7 and of minima, and where 4 to 7 have two more. */
+    const __m256i first = _mm256_shuffle_epi32(both, 0xed), second = _mm256_shuffle_epi32(both, 0xa5);
+    const __m256i down = _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4);
+    const __m256i low = _mm256_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f,
+                                          0x3f3f3f3f, 0x0f0f0f0f);
+    const __m256i high = _mm256_setr_epi32(0, 0x30303030, 0, 0x30303030, 0, 0x30303030, 0, 0x30303030);
+    const __m256i six = _mm256_or_si256(_mm256_and_si256(_mm256_srlv_epi32(first, down), low),
+                                        _mm256_and_si256(_mm256_srli_epi32(second, 2), high));
+    CPU_UNROLL
+    for (size_t r = 0; r < 2; r++) {
+        const __m128i bytes = r == 0 ? _mm256_castsi256_si128(six) : _mm256_extracti128_si256(six, 1);
+        const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128((int)word_at(block[r])));
+        head[r].scales = _mm256_mul_ps(to_float(_mm256_cvtepu8_epi32(bytes)), _mm256_broadcastss_ps(d));
+        head[r].minima = _mm256_mul_ps(to_float(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, bytes))),
+                                       _mm256_broadcastss_ps(_mm_movehdup_ps(d)));
+    }
+}
+
+CPU_INLINE __m256 coarse_step(const struct kind kind, const uint8_t *block, const size_t g, const float *scale,
+                              __m256i x, __m256 sum)
+{
+    __m256i digits = group_digits(kind, block, g);
+    __m256i dot = kind.type == ACCEL_IQ4_XS ? dot32s(digits, x) : dot32u(digits, x);
+    return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
+}
+
+CPU_INLINE struct fine_two coarse_both(const struct kind kind, const uint8_t *const block[2], const size_t g,
+                                       const float (*scale)[8], const int8_t *q, struct fine_two s)
+{
+    const __m256i x = load32(q + 32 * g);
+    s.first = coarse_step(kind, block[0], g, scale[0], x, s.first);
+    s.second = coarse_step(kind, block[1], g, scale[1], x, s.second);
+    return s;
+}
+
+/* The sums of two rows: even and odd groups. */
+struct coarse_two {
+    struct fine_two even;
+    struct fine_two odd;
+};
+
+CPU_INLINE struct coarse_two coarse_block_two(const struct kind kind, const uint8_t *const block[2],
+                                              const struct gemv_x *x, size_t b, struct coarse_two s)
+{
+    struct coarse head[2];
+    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b), sum = _mm256_loadu_ps(x->sum + 8 * b);
+    const int8_t *q = x->q + 256 * b;
+    float scale[2][8];
+    if (kind.minimum) {
+        heads6(block, head);
+    } else {
+        head[0] = coarse_head(kind, block[0]);
+        head[1] = coarse_head(kind, block[1]);
+    }
+    _mm256_storeu_ps(scale[0], _mm256_mul_ps(head[0].scales, xs));
+    _mm256_storeu_ps(scale[1], _mm256_mul_ps(head[1].scales, xs));
+    if (kind.minimum) {
+        s.even.first = _mm256_fnmadd_ps(head[0].minima, sum, s.even.first);
+        s.even.second = _mm256_fnmadd_ps(head[1].minima, sum, s.even.second);
+    }
+    s.even = coarse_both(kind, block, 0, scale, q, s.even);
+    s.odd = coarse_both(kind, block, 1, scale, q, s.odd);
+    s.even = coarse_both(kind, block, 2, scale, q, s.even);
+    s.odd = coarse_both(kind, block, 3, scale, q, s.odd);
+    s.even = coarse_both(kind, block, 4, scale, q, s.even);
+    s.odd = coarse_both(kind, block, 5, scale, q, s.odd);
+    s.even = coarse_both(kind, block, 6, scale, q, s.even);
+    s.odd = coarse_both(kind, block, 7, scale, q, s.odd);
+    return s;
+}
+
+CPU_INLINE void coarse_dot_two(const struct kind kind, const uint8_t *row, size_t stride, const struct gemv_x *x,
+                               size_t blocks, float sums[2])
+{
+    const __m256 zero = _mm256_setzero_ps();
+    struct coarse_two acc = {{zero, zero}, {zero, zero}};
+    for (size_t b = 0; b < blocks; b++) {
+        const uint8_t *block = row + b * kind.block_bytes;
+        /* The next two rows lie behind these: for each part of these as much of them. */
+        ask_lines(row + 2 * (stride + b * kind.block_bytes), 2 * kind.block_bytes);
+        acc = coarse_block_two(kind, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
+    }
+    sums[0] = sum8(_mm256_add_ps(acc.even.first, acc.odd.first));
+    sums[1] = sum8(_mm256_add_ps(acc.even.second, acc.odd.second));
+}
+
 CPU_INLINE void dot_two(const struct kind kind, const uint8_t *row, size_t stride, const struct gemv_x *x,
                         size_t blocks, float sums[2])
 {
     struct fine_two acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    for (size_t b = 0; b < blocks; b++, row += kind.block_bytes) {
-        ask_lines(row + 2 * stride, kind.block_bytes);
-        ask_lines(row + 3 * stride, kind.block_bytes);
-        acc = block_two(kind, (const uint8_t *const[2]){row, row + stride}, x, b, acc);
+    for (size_t b = 0; b < blocks; b++) {
+        const uint8_t *block = row + b * kind.block_bytes;
+        ask_lines(row + 2 * (stride + b * kind.block_bytes), 2 * kind.block_bytes);
+        acc = block_two(kind, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
     }
     sums[0] = sum8(acc.first);
     sums[1] = sum8(acc.second);
@@ -362,8 +455,12 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, cons
         const size_t count = least(GEMV_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * call->w.stride[0];
         size_t c = 0;
-        for (; kind.fine && call->m == 1 && c + 2 <= count; c += 2, row += 2 * call->w.stride[0])
-            dot_two(kind, row, call->w.stride[0], x, blocks, sums[0] + c);
+        for (; call->m == 1 && c + 2 <= count; c += 2, row += 2 * call->w.stride[0]) {
+            if (kind.fine)
+                dot_two(kind, row, call->w.stride[0], x, blocks, sums[0] + c);
+            else
+                coarse_dot_two(kind, row, call->w.stride[0], x, blocks, sums[0] + c);
+        }
         for (; c < count; c++, row += call->w.stride[0]) {
             if (call->m == 1)
                 sums[0][c] = dot_one(kind, row, x, blocks);
