@@ -63,14 +63,13 @@ static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, u
         return;
     struct gpu_launch launch = {.source = arrangement->matmul,
                                 .constants = {arrangement->lanes * arrangement->slices, form.bits, form.scales,
-                                              form.span, form.levels, attributes->function,
-                                              (bias != NULL ? 1u : 0u) | (residual != NULL ? 2u : 0u), m,
-                                              arrangement->lanes},
-                                .constant_count = 9,
+                                              form.span, form.levels, m, arrangement->lanes},
+                                .constant_count = 7,
                                 .bind_count = 7,
                                 .words = {(uint32_t)x->width, (uint32_t)rows, (uint32_t)(part * w->part_rows),
-                                          (uint32_t)w->rows, (uint32_t)x->rows},
-                                .word_count = 5};
+                                          (uint32_t)w->rows, (uint32_t)x->rows, attributes->function,
+                                          (bias != NULL ? 1u : 0u) | (residual != NULL ? 2u : 0u)},
+                                .word_count = 7};
     gpu_bind_matrix(&launch, w, part);
     launch.binds[3] = gpu_read(x);
     launch.binds[4] = gpu_write(call->outputs[0]);
