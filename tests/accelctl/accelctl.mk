@@ -11,6 +11,7 @@ tests_accelctl_stages_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
 
 accelctl_tests = \
+	%D%/bench.sh \
 	%D%/damaged.sh \
 	%D%/doctor.sh \
 	%D%/eval.sh \

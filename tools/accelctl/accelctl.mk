@@ -4,12 +4,18 @@ bin_PROGRAMS += accelctl
 accelctl_sources = \
 	%D%/bench.h \
 	%D%/bench_against.c \
+	%D%/bench_batch.c \
 	%D%/bench_cost.c \
+	%D%/bench_graph.c \
 	%D%/bench_json.c \
+	%D%/bench_load.c \
 	%D%/bench_machine.c \
 	%D%/bench_model.c \
+	%D%/bench_operator.c \
+	%D%/bench_operators.c \
 	%D%/bench_print.c \
 	%D%/bench_rows.c \
+	%D%/bench_sqlite.c \
 	%D%/calibration.c \
 	%D%/calibration.h \
 	%D%/certificate.c \
@@ -101,6 +107,6 @@ accelctl_sources = \
 	%D%/verbs.c \
 	%D%/verbs.def
 accelctl_SOURCES = %D%/main.c $(accelctl_sources)
-accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
+accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
-accelctl_LDADD = libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SYSTEM_LIBS) -lm
+accelctl_LDADD = libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SQLITE_LIBS) $(SYSTEM_LIBS) -lm

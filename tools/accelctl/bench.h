@@ -14,6 +14,8 @@
 #include "tools/measure/peak.h"
 #include "tools/measure/team.h"
 
+#include <accel/builder.h>
+
 enum { BENCH_LIST = 32, BENCH_SEQUENCES = 16, BENCH_ROUNDS = 1000 };
 
 /* What can be asked for; a word of the command line each, in the order in which they are measured. */
@@ -41,6 +43,7 @@ struct bench_options {
     const char *tokens;
     const char *depths;
     const char *lengths;
+    const char *sequences;
     const char *types;
     const char *operators;
     const char *shapes;
@@ -107,12 +110,14 @@ struct bench_row {
 };
 
 struct bench_peer;
+struct accel_device;
+struct accel_queue;
 
 struct bench {
     const struct bench_options *chosen;
     uint32_t wanted[BENCH_SUBJECTS];
     const char *path; /* of the model, or NULL */
-    struct bench_numbers prompts, tokens, depths, lengths;
+    struct bench_numbers prompts, tokens, depths, lengths, sequences;
     struct working working;
     struct accel_session *session; /* that an interrupt cancels, or NULL */
     struct accel_error error;
@@ -134,6 +139,8 @@ struct bench_row *bench_row_add(struct bench *bench, enum bench_subject subject,
                                 ...) ACCEL_PRINTF(4, 5);
 /* Takes the time of a round. */
 void bench_row_time(struct bench_row *row, double seconds);
+/* Order statistics of the times so far. */
+void bench_row_summarize(struct bench_row *row);
 /* Spread and limit of all rows; those without a time are taken out. */
 void bench_rows_finish(struct bench *bench);
 /* units / seconds, or milliseconds, or by bytes and products: the number that people read, for a time of the row. */
@@ -166,8 +173,45 @@ int32_t bench_cost_step(const struct accel_graph *graph, uint64_t tokens, uint64
 
 int bench_load(struct bench *bench);
 int bench_model(struct bench *bench, struct opened *opened);
+/* Of a loaded session; answers a code of the library. `ids` has one for each token of its context. */
+int32_t bench_batch(struct bench *bench, struct accel_session *session, const int32_t *ids);
+/* Whether types, operators and shapes of the command line are sound. */
+int bench_operators_check(const struct bench *bench);
+/* With the types, operators and shapes of the command line; measures the machine first where that is not done. Where
+ * operators are not wanted, that alone. */
 int bench_operators(struct bench *bench, struct accel_context *context);
-int bench_attention(struct bench *bench, struct opened *opened);
+/* With the shapes of the model's attention, by length. */
+int bench_attention(struct bench *bench, const struct opened *opened);
+
+/* What a plan says of device and settings, into bench->facts. */
+void bench_facts_plan(struct bench *bench, const struct accel_plan *plan);
+
+/* ---- one operator (bench_graph.c, bench_operator.c) ---- */
+
+/* What is run; rows are tokens. */
+struct bench_operator {
+    uint32_t op;
+    uint32_t type;  /* of the weight, of the table, or of keys and values */
+    uint64_t m;     /* rows */
+    uint64_t n;     /* of matmul and embed: rows of the weight; of others the width of a row */
+    uint64_t k;     /* width of the weight */
+    uint64_t heads; /* of attention and rotary */
+    uint64_t kv_heads;
+    uint64_t size;   /* of a head */
+    uint64_t length; /* of attention: cached tokens, the rows included */
+    uint32_t rounding;
+    uint32_t window;
+};
+
+/* Begins *out_builder and makes a graph of that one operator, which lives as long as it. */
+int32_t bench_graph(const struct bench_operator *what, struct accel_builder **out_builder,
+                    const struct accel_graph **out_graph, struct accel_error *error);
+/* Runs it on a device and adds a row. What the device does not take is told, and left out. Answers -1, or an exit code.
+ */
+int bench_operator_run(struct bench *bench, enum bench_subject subject, struct accel_device *device,
+                       struct accel_queue *queue, const struct bench_operator *what);
+/* Fills an input of such a graph: places of tokens and pages as they must be, everything else by a fixed seed. */
+void bench_graph_fill(const struct bench_operator *what, const struct accel_value *value, void *memory, uint64_t bytes);
 
 /* ---- another run (bench_against.c) ---- */
 

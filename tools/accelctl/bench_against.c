@@ -352,8 +352,8 @@ static void compare_facts(struct bench *bench)
         bench_warn(bench, "%s ran a model of %.0f parameters (%s), this one has %.0f: the ratios are of two models",
                    peer->program, peer->parameters, peer->model, count);
     if (peer->threads != 0 && peer->threads != bench->machine.threads)
-        bench_warn(bench, "%s had %" PRIu64 " threads, this run %u", peer->program, peer->threads,
-                   bench->machine.threads);
+        bench_warn(bench, "%s had %" PRIu64 " thread%s, this run %u", peer->program, peer->threads,
+                   peer->threads == 1 ? "" : "s", bench->machine.threads);
     if (peer->kv[0] != '\0' && kv[0] != '\0' && strcmp(kv, peer->kv) != 0)
         bench_warn(bench, "%s kept keys and values as %s, this run as %s", peer->program, peer->kv, kv);
 }

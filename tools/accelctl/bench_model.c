@@ -171,6 +171,8 @@ int bench_model(struct bench *bench, struct opened *opened)
         code = run_subject(&runner, BENCH_PREFILL, &bench->prompts);
     if (code == ACCEL_OK && !bench->interrupted)
         code = run_subject(&runner, BENCH_DECODE, &bench->tokens);
+    if (code == ACCEL_OK && !bench->interrupted && bench->wanted[BENCH_BATCH])
+        code = bench_batch(bench, opened->session, runner.ids);
     bench->session = NULL;
     free(runner.ids);
     return code == ACCEL_OK ? -1 : say_error(bench->chosen->common.json, &bench->error);

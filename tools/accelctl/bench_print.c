@@ -69,12 +69,12 @@ static void print_peer(const struct bench_row *row)
     double ours, theirs;
 
     if (!row->has_peer || row->peer.median <= 0) {
-        printf("  %9s %6s", "-", "-");
+        printf("  %8s %6s", "-", "-");
         return;
     }
     ours = row->time.median;
     theirs = row->peer.median;
-    printf("  %9s %6s", number_text(bench_row_value(row, theirs), a),
+    printf("  %8s %6s", number_text(bench_row_value(row, theirs), a),
            row->time.count == 0 ? "-" : number_text(theirs / ours, b));
 }
 
@@ -82,22 +82,21 @@ static void print_peer(const struct bench_row *row)
 static void print_row(const struct bench *bench, const struct bench_row *row)
 {
     const uint32_t is_time = strcmp(row->unit, "ms") == 0;
-    char a[32], b[32], c[32], range[80];
+    char a[32], b[32], c[32], range[80], limit[100] = "";
 
     if (row->time.count == 0) {
-        printf("%-20s %9s %15s %-6s %9s %5s  %-14s", row->name, "-", "", row->unit, "", "", "");
+        printf("%-21s %8s %13s %-6s", row->name, "-", "", row->unit);
     } else {
         snprintf(range, sizeof range, "%s - %s",
                  number_text(bench_row_value(row, is_time ? row->time.lower : row->time.upper), a),
                  number_text(bench_row_value(row, is_time ? row->time.upper : row->time.lower), b));
-        printf("%-20s %9s %15s %-6s", row->name, number_text(bench_row_value(row, row->time.median), c), range,
+        printf("%-21s %8s %13s %-6s", row->name, number_text(bench_row_value(row, row->time.median), c), range,
                row->unit);
-        if (row->limit > 0)
-            printf(" %9s %3.0f %%  %-14s", number_text(bench_row_value(row, row->limit), a),
-                   100 * row->limit / row->time.median, row->limit_name);
-        else
-            printf(" %9s %5s  %-14s", "", "", "");
     }
+    if (row->limit > 0)
+        snprintf(limit, sizeof limit, " %8s %3.0f %%  %s", number_text(bench_row_value(row, row->limit), a),
+                 100 * row->limit / row->time.median, row->limit_name);
+    printf("%-*s", bench->peer == NULL ? 0 : 31, limit);
     if (bench->peer != NULL)
         print_peer(row);
     printf("\n");
@@ -121,10 +120,10 @@ static void print_tests(const struct bench *bench)
 {
     if (count_rows(bench, 0) == 0)
         return;
-    printf("\n%s%-20s %9s %15s %-6s %9s %5s  %-14s", paint(PAINT_HEADING), "test", "median", "quartiles", "", "limit",
-           "of it", "bound by");
+    printf("\n%s%-21s %8s %13s %-6s %8s %5s  %-*s", paint(PAINT_HEADING), "test", "median", "quartiles", "", "limit",
+           "of it", bench->peer == NULL ? 0 : 14, "bound by");
     if (bench->peer != NULL)
-        printf("  %9s %6s", bench_peer_name(bench->peer), "ratio");
+        printf("  %8s %6s", bench_peer_name(bench->peer), "ratio");
     printf("%s\n", paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < bench->count; i++)
         if (!is_operator(&bench->rows[i]))
@@ -135,15 +134,14 @@ static void print_operator(const struct bench_row *row)
 {
     char a[32], b[32], c[32], d[32], e[32];
 
-    printf("%-38s %9s %8s %8s", row->name, number_text(1e6 * row->time.median, a),
+    printf("%-36s %9s %8s %8s", row->name, number_text(1e6 * row->time.median, a),
            number_text(1e-9 * row->cost.bytes / row->time.median, b),
            number_text(1e-9 * bench_cost_products(&row->cost) / row->time.median, c));
     if (row->limit > 0)
-        printf(" %3.0f %%  %-14s", 100 * row->limit / row->time.median, row->limit_name);
-    else
-        printf(" %5s  %-14s", "", "");
+        printf(" %3.0f %%  %s", 100 * row->limit / row->time.median, row->limit_name);
     if (row->has_peer)
-        printf(" %9s %6s", number_text(1e6 * row->peer.median, d), number_text(row->peer.median / row->time.median, e));
+        printf("   before %s us, ratio %s", number_text(1e6 * row->peer.median, d),
+               number_text(row->peer.median / row->time.median, e));
     printf("\n");
 }
 
@@ -151,7 +149,7 @@ static void print_operators(const struct bench *bench)
 {
     if (count_rows(bench, 1) == 0)
         return;
-    printf("\n%s%-38s %9s %8s %8s %5s  %-14s%s\n", paint(PAINT_HEADING), "operator", "us", "GB/s", "Gmac/s", "of it",
+    printf("\n%s%-36s %9s %8s %8s %5s  %s%s\n", paint(PAINT_HEADING), "operator", "us", "GB/s", "Gmac/s", "of it",
            "limit", paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < bench->count; i++)
         if (is_operator(&bench->rows[i]) && bench->rows[i].time.count > 0)

@@ -52,7 +52,7 @@ void bench_row_time(struct bench_row *row, double seconds)
 }
 
 /* Order statistics sort, and the order of rounds tells of drifts: a copy is sorted. */
-static void summarize(struct bench_row *row)
+void bench_row_summarize(struct bench_row *row)
 {
     double sorted[BENCH_ROUNDS];
 
@@ -71,7 +71,7 @@ void bench_rows_finish(struct bench *bench)
             free(row->seconds);
             continue;
         }
-        summarize(row);
+        bench_row_summarize(row);
         if (row->bound != BENCH_BOUND_READ)
             row->limit = bench_limit(&bench->machine, &row->cost, &row->bound, row->limit_name);
         if (row->subject == BENCH_OPERATORS || row->subject == BENCH_ATTENTION)

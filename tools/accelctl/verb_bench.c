@@ -19,6 +19,8 @@ static const struct option_row options[] = {
      "tokens in the caches before prefill and decode begin; without: 0", 0, 0},
     {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
      "of attention: tokens in the caches; without: 512,2048,8192", 0, 0},
+    {"sequences", 'B', OPTION_TEXT, offsetof(struct bench_options, sequences), "N,N...",
+     "of batch: sequences that write side by side; without: 8", 0, 0},
     {"type", 0, OPTION_TEXT, offsetof(struct bench_options, types), "TYPE,TYPE...",
      "of operators: types of weights; without: f16,q8_0,q4_0,q4_k", 0, 0},
     {"operator", 0, OPTION_TEXT, offsetof(struct bench_options, operators), "NAME,NAME...",
@@ -109,6 +111,8 @@ static int read_lists(struct bench *bench)
         code = read_numbers(bench, "--tokens", chosen->tokens, 1, &bench->tokens);
     if (code < 0)
         code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
+    if (code < 0)
+        code = read_numbers(bench, "--sequences", chosen->sequences, 1, &bench->sequences);
     return code < 0 ? read_numbers(bench, "--length", chosen->lengths, 1, &bench->lengths) : code;
 }
 
@@ -147,7 +151,7 @@ static const char *setting_text(const struct accel_plan *plan, const char *key)
     return setting == NULL ? "?" : setting->value;
 }
 
-static void gather_plan(struct bench *bench, const struct accel_plan *plan)
+void bench_facts_plan(struct bench *bench, const struct accel_plan *plan)
 {
     const struct accel_device_info *device = accel_plan_device(plan);
     char text[200];
@@ -242,7 +246,7 @@ static int choose_context(struct bench *bench, uint64_t *out_context)
 
     if (bench->wanted[BENCH_PREFILL])
         tokens = largest(&bench->prompts);
-    if (bench->wanted[BENCH_DECODE] && largest(&bench->tokens) > tokens)
+    if ((bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]) && largest(&bench->tokens) > tokens)
         tokens = largest(&bench->tokens);
     tokens += largest(&bench->depths);
     if (accel_model_open(bench->path, NULL, &model, NULL) == ACCEL_OK) {
@@ -258,8 +262,8 @@ static int choose_context(struct bench *bench, uint64_t *out_context)
 
 static int run_with_model(struct bench *bench, struct opened *opened)
 {
-    char context[32], threads[32];
-    struct accel_given more[2];
+    char context[32], threads[32], sequences[32];
+    struct accel_given more[3];
     struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
     uint64_t tokens;
     int code = choose_context(bench, &tokens);
@@ -270,18 +274,44 @@ static int run_with_model(struct bench *bench, struct opened *opened)
     snprintf(threads, sizeof threads, "%" PRIu64, bench->chosen->threads);
     if (!is_set(&bench->chosen->common, "context"))
         more[wish.more_count++] = (struct accel_given){"context", context, "longest test of accelctl bench"};
+    snprintf(sequences, sizeof sequences, "%" PRIu64, largest(&bench->sequences));
+    if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
+        more[wish.more_count++] = (struct accel_given){"sequences", sequences, "accelctl bench --sequences"};
     if (bench->chosen->threads != 0)
         more[wish.more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
     code = open_model(&bench->chosen->common, &wish, opened);
     if (code >= 0)
         return code;
     gather_host(bench, opened->context);
-    gather_plan(bench, accel_session_plan(opened->session));
+    bench_facts_plan(bench, accel_session_plan(opened->session));
     gather_model(bench, opened);
     bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
     code = bench_machine_measure(bench);
-    if (code < 0 && !bench->interrupted && (bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE]))
+    if (code < 0 && !bench->interrupted &&
+        (bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]))
         code = bench_model(bench, opened);
+    if (code < 0 && !bench->interrupted && bench->wanted[BENCH_ATTENTION])
+        code = bench_attention(bench, opened);
+    return code;
+}
+
+/* Operators want a device and no model; the machine alone not even that. */
+static int run_without_model(struct bench *bench, struct opened *opened)
+{
+    struct accel_context *context = opened->context;
+    int code = -1;
+
+    if (bench->interrupted || (wants_model(bench) && !bench->wanted[BENCH_OPERATORS]))
+        return -1;
+    if (context == NULL)
+        context = open_context(&bench->chosen->common, &code);
+    if (context == NULL)
+        return code;
+    if (opened->context == NULL)
+        gather_host(bench, context);
+    code = bench_operators(bench, context);
+    if (opened->context == NULL)
+        close_context(context);
     return code;
 }
 
@@ -307,6 +337,8 @@ static int finish(struct bench *bench)
         bench_print(bench);
     else
         code = print_json(json_incref(document), "accelctl/bench/1");
+    if (code <= EXIT_DONE && chosen->sqlite != NULL)
+        code = bench_sqlite_append(bench, document);
     json_decref(document);
     if (code > EXIT_DONE)
         return code;
@@ -321,7 +353,11 @@ static int measure(struct bench *bench)
     bench->facts = json_object();
     measure_moment(&bench->begun);
     working_begin(&bench->working, &bench->session, 1);
-    code = wants_model(bench) ? run_with_model(bench, &opened) : -1;
+    code = bench->wanted[BENCH_LOAD] ? bench_load(bench) : -1;
+    if (code < 0 && !bench->interrupted && wants_model(bench))
+        code = run_with_model(bench, &opened);
+    if (code < 0)
+        code = run_without_model(bench, &opened);
     working_end(&bench->working);
     close_model(&opened);
     return code < 0 ? finish(bench) : code;
@@ -343,6 +379,7 @@ static int run(int count, char **arguments, const struct verb *verb)
                                    .tokens = "128",
                                    .depths = "0",
                                    .lengths = "512,2048,8192",
+                                   .sequences = "8",
                                    .types = "f16,q8_0,q4_0,q4_k",
                                    .rounds = 5};
     struct bench bench = {.chosen = &chosen};
@@ -355,7 +392,11 @@ static int run(int count, char **arguments, const struct verb *verb)
     if (code < 0)
         code = read_lists(&bench);
     if (code < 0)
+        code = bench_operators_check(&bench);
+    if (code < 0)
         code = bench_against_read(&bench);
+    if (code < 0)
+        code = bench_sqlite_check(&bench);
     if (code < 0)
         code = measure(&bench);
     free_all(&bench);

@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# bench: what it measures and how it is told. Structure alone: no time is judged.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+theirs=$src/tests/fixtures/llama-bench
+quick="--rounds 2 --prompt 16 --tokens 8"
+
+# rows: the names of all rows of the document, one a line
+rows()
+{
+    number=0
+    while name=$("$json" "$work/out" - "rows.$number.name" 2>/dev/null); do
+        echo "$name"
+        number=$((number + 1))
+    done
+}
+
+# positive PATH...: numbers of the document above 0
+positive()
+{
+    for path in "$@"; do
+        checks=$((checks + 1))
+        value "$path" | awk '{ exit !($1 > 0) }' || fail "$path is $(value "$path")"
+    done
+}
+
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --json "$q8"
+is "$(value schema)" accelctl/bench/1 "schema"
+is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;" "rows"
+is "$(value rows.0.unit)" tok/s "unit"
+is "$(value rows.1.depth) $(value rows.1.prompt) $(value rows.1.tokens)" "32 16 0" "what a row is told by"
+is "$(value rows.0.time.count)" 2 "rounds"
+positive rows.0.value rows.0.seconds.0 rows.0.seconds.1 rows.0.time.median rows.0.bytes rows.0.limit_seconds \
+    rows.0.fraction rows.3.value rows.3.fraction machine.memory_read.most machine.memory_copy.most machine.threads \
+    machine.sequences.0.rate.most noise.seconds facts.model_bytes
+case $(value rows.0.bound) in bytes | operations) ;; *) fail "bound by $(value rows.0.bound)" ;; esac
+cp "$work/out" "$work/own.json"
+
+# What a step costs does not hang on time: weights once, in the file's types, and a deeper cache has more to read.
+"$json" "$work/own.json" - rows.2.bytes >"$work/shallow"
+"$json" "$work/own.json" - rows.3.bytes >"$work/deep"
+checks=$((checks + 1))
+awk 'NR == FNR { a = $1; next } { exit !($1 > a && a > 8 * 200000 && a < 8 * 600000) }' "$work/shallow" "$work/deep" ||
+    fail "bytes of 8 tokens: $(cat "$work/shallow"), at a depth $(cat "$work/deep")"
+
+# Threads are those that were asked for.
+try 0 "$accelctl" bench machine --threads 1 --rounds 1 --json
+is "$(value machine.threads)" 1 "threads"
+is "$(rows)" "" "rows of the machine alone"
+
+# Another run beside.
+for file in stories260K.json stories260K.jsonl; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --json --against "$theirs/$file" "$q8"
+    is "$(value against.program)" llama-bench "program of $file"
+    is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;" "rows beside $file"
+    positive rows.0.peer.median rows.0.ratio rows.3.peer.median rows.3.ratio
+    is "$(value rows.2.peer.count)" 3 "rounds of $file"
+done
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --against "$theirs/stories260K.json" --against "$theirs/stories260K.jsonl" "$q8"
+has "llama.cpp  ratio"
+grep -q '^decode 8  *[0-9.]* .* tok/s .* [0-9.]* *[0-9.]*$' "$work/out" || fail "no row of decode: $(cat "$work/out")"
+# One of another model, on other threads, with a test that there is none of here.
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --threads 2 --against "$theirs/other.json" "$q8"
+has "llama-bench ran a model of 1040128 bytes of weights"
+has "llama-bench had 1 thread, this run 2"
+grep -q '^prompt 16 + 8  *- ' "$work/out" || fail "no row for the test that is theirs alone"
+# An earlier run of ours.
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --json --against "$work/own.json" "$q8"
+is "$(value against.program)" accelctl "program of an own document"
+positive rows.0.ratio rows.1.ratio
+
+# refuse FILE WORDS: what --against does not read
+refuse()
+{
+    try 3 "$accelctl" bench prefill --against "$1" "$q8"
+    one_error "$2"
+}
+refuse "$work/nothing.json" "nothing.json: cannot be opened"
+printf '[\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:2: the file ends inside its array"
+printf '[\n{"n_prompt": 1,\n "samples_ns": [}]\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:3: "
+printf '\n\n{"n_prompt": 16, "n_gen": 0, "samples_ns": [1, -2]}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:3: a time is no number above 0"
+printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": []}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: a test without times"
+printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": [1]}\n{"n_prompt": -1, "samples_ns": [1]}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:2: a test of llama-bench has n_prompt"
+printf '{"schema": "accelctl/bench/1", "facts": {}}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: a document of accelctl bench has facts and rows"
+printf '{"model": "x"}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: neither a test of llama-bench"
+printf '| model | size |\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: "
+try 3 "$accelctl" bench prefill --against "$theirs/other.json" --against "$work/own.json" "$q8"
+one_error "comes from another program"
+
+# Operators, through the driver.
+try 0 "$accelctl" bench operators --rounds 2 --type q8_0,q4_g128 --shape 1x64x256,16x64x256 --json
+is "$(rows | tr '\n' ';')" "matmul q8_0 1x64x256;matmul q8_0 16x64x256;matmul q4_g128 1x64x256;matmul q4_g128 16x64x256;" \
+    "rows of operators"
+is "$(value rows.1.multiply_adds.int8)" 262144.0 "multiply-adds of 8 bits"
+is "$(value rows.3.multiply_adds.int4)" 262144.0 "multiply-adds of 4 bits"
+positive rows.0.seconds.0 rows.3.time.median
+try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add,softmax,embed,argmax,attention \
+    --length 64 --json
+is "$(rows | wc -l | tr -d ' ')" 10 "other operators"
+is "$(value warnings | grep -c 'left out')" 0 "operators that were left out"
+try 0 "$accelctl" bench attention --rounds 1 --length 16,64 --json "$q8"
+is "$(rows | head -1)" "attention f16 1 of 16, 8/4x8" "attention of the model"
+is "$(rows | wc -l | tr -d ' ')" 4 "attention by length"
+try 0 "$accelctl" bench operators --rounds 1 --type q4_0 --shape 1x64x256
+has "matmul q4_0 1x64x256"
+
+# Several sequences.
+try 0 "$accelctl" bench batch --rounds 1 --tokens 8 --depth 0,16 --sequences 1,3 --json "$q8"
+is "$(rows | tr '\n' ';')" "batch 1 x 8;batch 1 x 8 at 16;batch 3 x 8;batch 3 x 8 at 16;" "rows of batches"
+is "$(value rows.2.sequences) $(value rows.2.units)" "3 24.0" "tokens of all sequences"
+positive rows.2.value rows.2.fraction
+"$json" "$work/out" - rows.0.bytes >"$work/one"
+"$json" "$work/out" - rows.2.bytes >"$work/three"
+checks=$((checks + 1))
+awk 'NR == FNR { a = $1; next } { exit !($1 > a && $1 < 1.2 * a) }' "$work/one" "$work/three" ||
+    fail "bytes of one sequence: $(cat "$work/one"), of three $(cat "$work/three")"
+
+# Loading.
+try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$q8"
+is "$(rows | tr '\n' ';')" "file, 1 thread;file, 2 threads;start, cold file;start, first run;start, second run;start, no cache;" "rows of loading"
+is "$(value rows.5.unit)" ms "unit of loading"
+positive rows.0.value rows.2.value rows.5.value rows.5.fraction
+
+# The database: one run after the other.
+if "$accelctl" bench machine --rounds 1 --sqlite "$work/db" >"$work/out" 2>"$work/err"; then
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" bench prefill $quick --sqlite "$work/db" --against "$theirs/stories260K.json" "$q8"
+    cat >"$work/rows.py" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+one = lambda text: db.execute(text).fetchone()[0]
+print(one("SELECT count(*) FROM run"), one("SELECT count(*) FROM result"), one("SELECT count(*) FROM sample"),
+      one("SELECT count(*) FROM result WHERE run = 2 AND ratio > 0 AND fraction > 0 AND value > 0"),
+      one("SELECT count(*) > 0 FROM fact WHERE run = 1"), one("SELECT count(*) > 1 FROM sequence WHERE run = 2"),
+      one("SELECT name FROM result"), one("PRAGMA integrity_check"))
+END
+    if command -v python3 >/dev/null 2>&1; then
+        is "$(python3 "$work/rows.py" "$work/db")" "2 2 2 1 1 1 prefill 16 ok" "rows of the database"
+    else
+        echo "skipped: python3 is not here to read the database"
+    fi
+    printf 'no database, and longer than a header of one would be: %0512d' 0 >"$work/text"
+    cp "$work/text" "$work/copy"
+    try 3 "$accelctl" bench machine --sqlite "$work/text"
+    one_error "text: "
+    cmp -s "$work/text" "$work/copy" || fail "--sqlite changed a file that is no database"
+else
+    grep -q 'this build has no SQLite' "$work/err" || fail "--sqlite: $(cat "$work/err")"
+    echo "skipped: the database, which this build does not write"
+fi
+
+# An interrupt ends the work with what there is.
+: >"$work/out"
+"$accelctl" bench prefill decode --rounds 1000 --prompt 64 --json "$q8" >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+tries=0
+while [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null && ! { case $(readlink /proc/$pid/exe) in *accelctl) true ;; *) false ;; esac &&
+    grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status; }; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -INT $pid 2>/dev/null
+wait $pid
+is $? 130 "status after an interrupt"
+is "$(value interrupted)" true "interrupted"
+
+# Usage.
+try 2 "$accelctl" bench
+try 2 "$accelctl" bench prefill
+one_error "bench prefill: wants a model"
+try 2 "$accelctl" bench "$q8" "$f32"
+one_error "one model at a time"
+for option in "--prompt 0" "--prompt 1,x" "--tokens 5," "--depth -1" "--rounds 0" "--type q9" "--shape 1x2"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" bench operators prefill $option "$q8"
+done
+try 3 "$accelctl" bench "$work/nothing.gguf"
+one_error "nothing.gguf"
+# What does not fit the model's context is told, and left out.
+try 0 "$accelctl" bench prefill --rounds 1 --prompt 16,5000 "$q8"
+has "prefill 5000 at depth 0 is left out"
+finish
