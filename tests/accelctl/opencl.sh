@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# The opencl driver through the command: the same greedy text as the cpu driver's on every OpenCL device that is there,
+# compiled and from what is kept on disk; and what is said where no driver is installed.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+[ -f "$ACCEL_TEST_BUILDDIR/plugins/opencl/opencl.la" ] || { echo "skipped: built without the opencl driver"; exit 77; }
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+# Without any driver of OpenCL: devices says why, with a remedy, and the rest works.
+OCL_ICD_VENDORS=/nowhere try 0 "$accelctl" plugins
+if grep -q "OpenCL loader is not installed" "$work/out"; then
+    echo "skipped: libOpenCL.so.1 is not installed"
+    exit 77
+fi
+OCL_ICD_VENDORS=/nowhere try 0 "$accelctl" devices --all
+has "cpu:cpu0"
+if grep -q "^opencl:" "$work/out"; then
+    echo "skipped: this loader finds drivers by other means than OCL_ICD_VENDORS"
+    exit 77
+fi
+has "CL_PLATFORM_NOT_FOUND_KHR"
+has "remedy: install the driver of the device's maker"
+OCL_ICD_VENDORS=/nowhere try 4 "$accelctl" run "$f32" --device opencl -q -n 1 --prompt x
+
+try 0 "$accelctl" devices
+devices=$(sed -n 's/^\(opencl:[^ ]*\) .*/\1/p' "$work/out")
+[ -n "$devices" ] || { echo "skipped: no OpenCL driver is installed"; exit 77; }
+for device in $devices; do
+    for model in "$q8" "$f32"; do
+        try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device cpu
+        text=$(cat "$work/out")
+        try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
+        is "$(cat "$work/out")" "$text" "text of $model on $device"
+        try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
+        is "$(cat "$work/out")" "$text" "text of $model on $device, kept kernels"
+    done
+    # A damaged file of kept kernels is compiled again.
+    for kept in "$work"/cache/accel/kernels/opencl-*; do
+        printf 'x' | dd of="$kept" bs=1 seek=300 conv=notrunc 2>/dev/null
+    done
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
+    is "$(cat "$work/out")" "$text" "text of $f32 on $device, damaged kernels"
+    try 0 "$accelctl" plan "$f32" --device "$device"
+    has "FITS on $device"
+    has "estimated by driver opencl: planes of weights"
+done
+finish
