@@ -3,7 +3,7 @@
 
 EXTRA_PROGRAMS += tests/bench/kernels
 tests_bench_kernels_SOURCES = %D%/kernels.c
-tests_bench_kernels_LDADD = libcpu-kernels.la libaccel-quant.la -lpthread -lm
+tests_bench_kernels_LDADD = libaccel-measure.la libcpu-kernels.la libaccel-quant.la -lpthread -lm
 
 EXTRA_PROGRAMS += tests/bench/host
 tests_bench_host_SOURCES = %D%/host.c

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kernels [LEVEL [THREADS [TYPE|all [8|32]]]]: speed of the cpu driver's kernels beside what the machine can do: bytes
- * per second of a plain read, and multiply-adds of 8-bit numbers per second. Every figure is the best of several runs;
- * nothing is asserted.
+ * per second of a plain read, and multiply-adds per second of each sequence of instructions. Every figure is the best
+ * of several runs; nothing is asserted.
  */
 #include "plugins/cpu/kernels/kernels.h"
+#include "tools/measure/memory.h"
+#include "tools/measure/peak.h"
 
 #include <accel/quant/format.h>
 #include <pthread.h>
@@ -12,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #define MOST_THREADS 64u
 #define REPEAT 7
@@ -94,32 +92,6 @@ static void read_stream(void *context, size_t part, size_t parts)
     }
     s->sink[part * 8] = sum[0] ^ sum[3];
 }
-
-#if defined(__x86_64__)
-#define PEAK_STEPS 4000000u
-
-/* Twelve chains of the instruction pair that 8-bit products need on AVX2. */
-__attribute__((target("avx2"))) static void multiply_peak(void *context, size_t part, size_t parts)
-{
-    uint64_t *sink = context;
-    __m256i acc[12], x = _mm256_set1_epi8((char)(part + 1)), w = _mm256_set1_epi8(3);
-    (void)parts;
-    for (int i = 0; i < 12; i++)
-        acc[i] = _mm256_setzero_si256();
-    for (size_t s = 0; s < PEAK_STEPS; s++) {
-        __asm__ volatile("" : "+x"(x));
-#pragma GCC unroll 12
-        for (int i = 0; i < 12; i++) {
-            __m256i product = _mm256_maddubs_epi16(w, x);
-            __asm__ volatile("" : "+x"(product)); /* each product is computed */
-            acc[i] = _mm256_add_epi16(acc[i], product);
-        }
-    }
-    for (int i = 1; i < 12; i++)
-        acc[0] = _mm256_add_epi16(acc[0], acc[i]);
-    sink[part * 8] = (uint64_t)_mm256_extract_epi64(acc[0], 0);
-}
-#endif
 
 struct problem {
     cpu_matmul_fn *run;
@@ -230,19 +202,15 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
 
 static void bench_machine(size_t threads)
 {
-    struct stream stream = {.size = 256u << 20};
-    char *bytes = must(malloc(stream.size));
-    memset(bytes, 1, stream.size);
-    stream.bytes = bytes;
-    printf("read    %6.2f GB/s\n", (double)stream.size / best_time(read_stream, &stream, threads) * 1e-9);
-    free(bytes);
-#if defined(__x86_64__)
-    if (cpu_level_detect() >= CPU_LEVEL_AVX2) {
-        double steps = (double)PEAK_STEPS * 12 * 32 * (double)threads;
-        printf("8-bit   %6.2f Gmac/s (AVX2 multiply and add in 16 bits)\n",
-               steps / best_time(multiply_peak, stream.sink, threads) * 1e-9);
+    struct measure_memory memory;
+    struct measure_spread rate;
+    if (measure_memory((uint32_t)threads, NULL, REPEAT, &memory) == 0)
+        printf("%-18s %7.2f GB/s\n", "read", memory.read.most * 1e-9);
+    for (uint32_t i = 0; measure_sequence_get(i); i++) {
+        const struct measure_sequence *one = measure_sequence_get(i);
+        if (one->is_here() && measure_peak(one, (uint32_t)threads, NULL, REPEAT, 0.01, &rate) == 0)
+            printf("%-18s %7.2f Gmac/s\n", one->name, rate.most * 1e-9);
     }
-#endif
 }
 
 int main(int argc, char **argv)
