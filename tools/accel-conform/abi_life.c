@@ -145,8 +145,8 @@ static int32_t enumerate(struct direct *direct, struct listing *listing)
 
 static void devices(struct conform *conform)
 {
-    static struct listing first, second;
-    static struct direct direct;
+    struct listing first = {.length = 0}, second = {.length = 0};
+    struct direct direct;
 
     first.sink = second.sink =
         (struct accel_device_sink){.size = sizeof(first.sink), .device = list_device, .verdict = list_verdict};
@@ -193,7 +193,7 @@ static void busy(struct direct *direct, enum direct_stage stage)
 
 static void life(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
 
     if (!direct_begin(&direct, conform))
         return;
@@ -216,7 +216,7 @@ static void life(struct conform *conform)
 
 static void children(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
 
     if (!direct_begin(&direct, conform))
         return;
@@ -233,7 +233,7 @@ static void children(struct conform *conform)
 /* Two instances in one process do not know each other: two contexts, or two libraries. */
 static void instances(struct conform *conform)
 {
-    static struct direct one, two;
+    struct direct one, two;
 
     if (!direct_begin(&one, conform) || !direct_begin(&two, conform))
         return;
@@ -250,7 +250,7 @@ static void instances(struct conform *conform)
 /* A program may end without closing anything. */
 static void leave(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
 
     if (!direct_begin(&direct, conform))
         return;

@@ -123,8 +123,8 @@ static void unusual(void)
 
 static void manners(struct conform *conform)
 {
-    static struct manners before, after;
-    static struct direct direct;
+    struct manners before, after;
+    struct direct direct;
     const char *effects = effects_of(conform);
 
     if (!direct_begin(&direct, conform))
@@ -154,7 +154,7 @@ static void manners(struct conform *conform)
  * libraries that stay. */
 static void leaks(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
     uint32_t counts[4] = {0};
 
     if (!direct_begin(&direct, conform))
@@ -203,8 +203,8 @@ static void *work(void *argument)
 /* Several threads make modules, sets and queues of one device and run steps, each its own. */
 static void threads(struct conform *conform)
 {
-    static struct worker workers[THREADS];
-    static struct direct direct;
+    struct worker workers[THREADS] = {0};
+    struct direct direct;
 
     if (!direct_begin(&direct, conform))
         return;

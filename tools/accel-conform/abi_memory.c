@@ -41,7 +41,7 @@ static bool refuse_one(struct direct *direct, enum direct_stage stage, int n)
 
 static void refuse(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
     const enum direct_stage stage = conform->parameter;
     int n = 0;
 

@@ -106,8 +106,8 @@ static bool open_device(struct direct *direct, struct conform *conform)
 
 static void tails(struct conform *conform)
 {
-    static struct direct direct;
-    static struct altered altered;
+    struct direct direct;
+    struct altered altered;
     const uint64_t rows = DIRECT_ROWS;
     const uint32_t one = 1;
     const struct accel_compile_options options = {
@@ -138,7 +138,7 @@ static void tails(struct conform *conform)
 
 static void flags(struct conform *conform)
 {
-    static struct direct direct;
+    struct direct direct;
     const uint64_t rows = DIRECT_ROWS;
     const uint32_t one = 1;
     struct accel_compile_options options = {.size = sizeof(options), .buckets = &rows, .bucket_counts = &one};

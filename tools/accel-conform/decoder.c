@@ -304,8 +304,8 @@ static void attend(const float *q, const float *k, const float *v, uint32_t toke
 
 static void reference_layer(const struct decoder *d, uint32_t index, float *h, uint32_t tokens)
 {
-    static double wide[MOST];
-    static float n[MOST], q[MOST], k[MOST], v[MOST];
+    double wide[MOST];
+    float n[MOST], q[MOST], k[MOST], v[MOST];
     const struct conform_tensor *t = &d->tensors[(size_t)index * OF_LAYER];
     const float *frequency = d->tensors[FREQUENCY].exact;
 
@@ -331,8 +331,8 @@ static void reference_layer(const struct decoder *d, uint32_t index, float *h, u
 
 void decoder_reference(const struct decoder *d, const int32_t *ids, uint32_t count, double *logits)
 {
-    static double wide[MOST];
-    static float h[MOST], n[MOST];
+    double wide[MOST];
+    float h[MOST], n[MOST];
 
     for (uint32_t t = 0; t < count; t++)
         memcpy(h + (size_t)t * DECODER_WIDTH, d->tensors[TABLE].exact + (size_t)ids[t] * DECODER_WIDTH,

@@ -42,8 +42,8 @@ static const char usage[] =
 
 static int run_child(const struct run_options *options)
 {
-    static struct conform_list list;
-    static struct conform conform;
+    struct conform_list list;
+    struct conform conform;
     struct rlimit none = {0, 0};
 
     conform_list_fill(&list);
@@ -241,8 +241,8 @@ static int run_all(struct run_options *options, const struct conform_list *list,
 {
     struct run_report report = {.options = options, .results = results};
     struct accel_error error = {0};
-    static struct run_facts facts;
-    static struct known known;
+    struct run_facts facts = {0};
+    struct known known;
     int status;
 
     report.facts = &facts;

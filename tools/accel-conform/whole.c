@@ -153,7 +153,7 @@ static bool feed(struct session *s, uint32_t tokens, uint32_t outputs)
 
 static void compare(struct session *s, uint32_t outputs)
 {
-    static double want[DECODER_SLOTS * DECODER_VOCABULARY];
+    double want[DECODER_SLOTS * DECODER_VOCABULARY];
     uint32_t skipped = (s->length - outputs) * DECODER_VOCABULARY;
     double largest = 0;
 
@@ -196,8 +196,8 @@ static void go(struct session *s)
 
 static void run_types(struct conform *conform)
 {
-    static struct decoder decoder;
-    static struct session session;
+    struct decoder decoder;
+    struct session session = {0};
 
     conform_case(conform, "compile");
     if (!decoder_make(&decoder, conform, conform->parameter))
@@ -218,8 +218,8 @@ static void run_states(struct conform *conform)
                                                .from = DECODER_PAGES * DECODER_PAGE,
                                                .to = (DECODER_PAGES - 1) * DECODER_PAGE,
                                                .count = DECODER_PAGES * DECODER_PAGE};
-    static struct decoder decoder;
-    static struct session session;
+    struct decoder decoder;
+    struct session session = {0};
 
     conform_case(conform, "compile");
     if (!decoder_make(&decoder, conform, ACCEL_F32))
@@ -246,8 +246,8 @@ static void run_states(struct conform *conform)
 /* The same bits twice, where deterministic mode is taken. */
 static void run_twice(struct conform *conform)
 {
-    static struct decoder decoder;
-    static struct session sessions[2];
+    struct decoder decoder;
+    struct session sessions[2] = {0};
     uint32_t length = 0;
 
     conform_case(conform, "compile");
