@@ -51,7 +51,9 @@ int32_t accel_check_attention(const struct accel_op_call *call, struct accel_err
         return accel_op_refuse(call, error, "attribute scale or softcap is negative or not finite");
     if (at->rounding != 0 && at->rounding != ACCEL_F32 && at->rounding != ACCEL_Q8_0)
         return accel_op_refuse(call, error, "attribute rounding is neither F32 nor Q8_0");
-    return ACCEL_OK;
+    if (at->sinks != 0 && at->window == 0)
+        return accel_op_refuse(call, error, "attribute sinks has no meaning without a window");
+    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
 }
 
 int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error)

@@ -28,6 +28,7 @@ accelctl_tests = \
 	%D%/scores.sh \
 	%D%/signals.sh \
 	%D%/tables.sh \
+	%D%/texts.sh \
 	%D%/trace.sh \
 	%D%/verbs.sh \
 	%D%/opencl.sh \

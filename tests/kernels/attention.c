@@ -17,6 +17,7 @@ struct shape {
     uint32_t causal, k_type, v_type;
     float softcap;
     uint32_t rounding;
+    size_t sinks;
 };
 
 /* What a cache stands for, by the reference decoder. */
@@ -58,7 +59,7 @@ static double expected(const struct cpu_attention *c, const struct truth *k, con
     double score[MOST_KEYS], most = -INFINITY, sum = 0, value = 0;
     for (size_t j = 0; j < (size_t)c->length[s]; j++) {
         score[j] = -INFINITY;
-        if ((c->causal && j > place) || (c->window && j + c->window <= place))
+        if ((c->causal && j > place) || (c->window && j + c->window <= place && j >= c->sinks))
             continue;
         size_t slot = (size_t)c->table[s * c->pages + j / c->page] * c->page + j % c->page;
         double dot = 0;
@@ -138,6 +139,7 @@ static void run_shape(const struct cpu_kernels *kernels, const struct shape *sha
                               .pages = pages,
                               .page = shape->page,
                               .window = shape->window,
+                              .sinks = shape->sinks,
                               .causal = shape->causal,
                               .scale = 2 / sqrtf((float)shape->size),
                               .softcap = shape->softcap};
@@ -164,15 +166,15 @@ void test_attention(void **state)
 {
     const struct tables *tables = *state;
     static const struct shape shapes[] = {
-        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5, 0},
-        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0, 0},
-        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0},
+        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5, 0, 0},
+        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         run_shape(&tables->kernels, &shapes[i]);
@@ -183,9 +185,25 @@ void test_attention_pages(void **state)
     const struct tables *tables = *state;
     static const size_t pages[] = {1, 3, 16, 64};
     for (size_t p = 0; p < 4; p++) {
-        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0};
+        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.window = 17;
+        run_shape(&tables->kernels, &shape);
+    }
+}
+
+/* Sinks that lie before the window, reach into it, or into the tokens of this step. */
+void test_attention_sinks(void **state)
+{
+    const struct tables *tables = *state;
+    static const size_t sinks[] = {1, 4, 33, 60, 200};
+    for (size_t i = 0; i < 15; i++) {
+        const uint32_t type = i % 2 == 0 ? ACCEL_F32 : ACCEL_PLANAR(4u, 6u, 0u);
+        struct shape shape = {4, 2,    64,   64, 16, {167, 12},   {3, 40}, i < 5 ? 17 : i < 10 ? 40 : 1,
+                              1, type, type, 0,  0,  sinks[i % 5]};
+        run_shape(&tables->kernels, &shape);
+        shape.rounding = ACCEL_Q8_0;
+        shape.fresh[1] = 1;
         run_shape(&tables->kernels, &shape);
     }
 }
@@ -195,7 +213,7 @@ void test_attention_f16(void **state)
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16};
     for (size_t c = 0; c < 4; c++) {
-        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0, 0};
+        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0, 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.size = shape.value_size = 13;
         shape.softcap = 4;
@@ -208,7 +226,7 @@ void test_attention_planar(void **state)
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F16, ACCEL_PLANAR(8u, 6u, 0u), ACCEL_PLANAR(4u, 6u, 0u)};
     for (size_t c = 0; c < 18; c++) {
-        struct shape shape = {6, 2, 64, 64, 16, {67, 12}, {3, 4}, 0, 1, types[c % 3], types[c / 3 % 3], 0, 0};
+        struct shape shape = {6, 2, 64, 64, 16, {67, 12}, {3, 4}, 0, 1, types[c % 3], types[c / 3 % 3], 0, 0, 0};
         shape.rounding = c < 9 ? 0 : ACCEL_Q8_0;
         run_shape(&tables->kernels, &shape);
         shape.window = 33;
@@ -222,7 +240,7 @@ void test_attention_groups(void **state)
     const struct tables *tables = *state;
     for (uint32_t c = 0; c < 6; c++) {
         const uint32_t type = ACCEL_PLANAR(4u, 5u + c % 3, 0u);
-        struct shape shape = {17, 1, 128, 128, 16, {70, 1}, {2, 5}, 0, 1, type, type, 0, c < 3 ? 0 : ACCEL_Q8_0};
+        struct shape shape = {17, 1, 128, 128, 16, {70, 1}, {2, 5}, 0, 1, type, type, 0, c < 3 ? 0 : ACCEL_Q8_0, 0};
         run_shape(&tables->kernels, &shape);
     }
 }

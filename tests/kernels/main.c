@@ -86,6 +86,7 @@ int main(int argc, char **argv)
         TEST(test_attention_f16),
         TEST(test_attention_planar),
         TEST(test_attention_groups),
+        TEST(test_attention_sinks),
         TEST(test_cache_write_planar),
     };
     if (argc > 1)

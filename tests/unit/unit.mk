@@ -203,6 +203,12 @@ tests_unit_session_batch_SOURCES = %D%/session_batch.c %D%/session_support.h
 tests_unit_session_batch_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_batch_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
+unit_tests += tests/unit/session_ring
+tests_unit_session_ring_SOURCES = %D%/session_ring.c %D%/session_support.h tests/bench/random_model.c \
+	tests/bench/random_model.h
+tests_unit_session_ring_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_ring_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+
 unit_tests += tests/unit/session_steps
 tests_unit_session_steps_SOURCES = %D%/session_steps.c %D%/session_support.h tests/bench/random_model.c \
 	tests/bench/random_model.h

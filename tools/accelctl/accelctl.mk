@@ -63,6 +63,8 @@ accelctl_sources = \
 	%D%/profile_view.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
+	%D%/run_texts.c \
+	%D%/run_texts.h \
 	%D%/progress.c \
 	%D%/progress.h \
 	%D%/quantize.h \

@@ -6,6 +6,7 @@
 #include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/prompt.h"
+#include "tools/accelctl/run_texts.h"
 
 #include <accel/model/generate.h>
 #include <inttypes.h>
@@ -18,7 +19,11 @@
 struct run_options {
     struct common common;
     struct prompt prompt;
+    struct text_list prompts; /* --prompt, each */
     const char *prompt_file;
+    const char *prompts_file;
+    const char *const *texts; /* several prompts */
+    uint32_t text_count;
     uint64_t tokens;
     uint32_t greedy;
     uint32_t quiet;
@@ -32,9 +37,12 @@ struct run_options {
 };
 
 static const struct option_row options[] = {
-    {"prompt", 'p', OPTION_TEXT, offsetof(struct run_options, prompt.text), "TEXT", "text to go on from", 0, 0},
+    {"prompt", 'p', OPTION_LIST, offsetof(struct run_options, prompts), "TEXT",
+     "text to go on from; several are written at the same time", 0, 0},
     {"prompt-file", 'f', OPTION_TEXT, offsetof(struct run_options, prompt_file), "FILE",
      "the same from a file, or from the standard input with -", 0, 0},
+    {"prompts", 0, OPTION_TEXT, offsetof(struct run_options, prompts_file), "FILE",
+     "several texts, one a line: as they are, or JSON, strings or objects with \"prompt\"", 0, 0},
     {"chat", 'c', OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
      "the prompt is a message, put into the model's chat template", 0, 0},
     {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
@@ -330,6 +338,27 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     return code;
 }
 
+/* Several prompts. */
+static int write_texts(const struct run_options *chosen, struct opened *opened, const struct accel_tokenizer *tokenizer)
+{
+    struct accel_sampling sampling;
+    struct texts_job job = {.prompt = chosen->prompt,
+                            .prompts = chosen->texts,
+                            .count = chosen->text_count,
+                            .json = chosen->common.json,
+                            .quiet = chosen->quiet,
+                            .flags = chosen->past_end ? ACCEL_GENERATE_PAST_END : 0,
+                            .tokens = chosen->tokens,
+                            .sampling = &sampling};
+    int code;
+
+    fill_sampling(chosen, &sampling);
+    listen_to_user(opened->session);
+    code = run_texts(&job, opened, tokenizer);
+    running = NULL;
+    return code;
+}
+
 static int run_model(const struct run_options *chosen, struct opened *opened)
 {
     struct accel_tokenizer *tokenizer = NULL;
@@ -344,13 +373,15 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     status = accel_session_load(opened->session, &error);
     if (status == ACCEL_OK)
         status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
-    if (status == ACCEL_OK) {
+    if (status == ACCEL_OK && chosen->text_count < 2) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
         prompt_is_wrong = status == ACCEL_E_INVALID;
     }
     progress_end(&progress);
-    if (prompt_is_wrong)
+    if (status == ACCEL_OK && chosen->text_count > 1)
+        code = write_texts(chosen, opened, tokenizer);
+    else if (prompt_is_wrong)
         code = say(chosen->common.json, EXIT_USAGE, accel_error_name(status), error.text, error.remedy);
     else
         code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt)
@@ -363,9 +394,10 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
 /* Options that contradict each other. Answers what is wrong, or NULL. */
 static const char *contradiction(const struct run_options *chosen)
 {
-    if (chosen->prompt_file != NULL && chosen->prompt.text != NULL)
-        return "run: --prompt or --prompt-file, not both";
-    if (chosen->prompt.chat && chosen->prompt.text == NULL && chosen->prompt_file == NULL)
+    if ((chosen->prompt_file != NULL) + (chosen->prompts.count != 0) + (chosen->prompts_file != NULL) > 1)
+        return "run: one of --prompt, --prompt-file and --prompts, not more";
+    if (chosen->prompt.chat && chosen->prompts.count == 0 && chosen->prompt_file == NULL &&
+        chosen->prompts_file == NULL)
         return "run: --chat wants a --prompt";
     if (chosen->prompt.system != NULL && !chosen->prompt.chat)
         return "run: --system is part of a --chat";
@@ -375,10 +407,22 @@ static const char *contradiction(const struct run_options *chosen)
     return NULL;
 }
 
+/* 1 where the caller says how many sequences there are. */
+static uint32_t says_sequences(const struct common *common)
+{
+    for (uint32_t i = 0; i < common->sets.count; i++)
+        if (strncmp(common->sets.items[i], "sequences=", 10) == 0)
+            return 1;
+    return 0;
+}
+
 static int run(int count, char **arguments, const struct verb *verb)
 {
     struct run_options chosen = {.temperature = -1, .top_k = UINT64_MAX, .top_p = -1, .min_p = -1, .penalty = 1.0};
+    struct accel_given sequences = {"sequences", NULL, "accelctl run"};
     struct wish wish = {.outputs = 1, .runs = 1};
+    char **lines = NULL;
+    char number[16];
     struct opened opened = {0};
     struct accel_error error = {0};
     const char *wrong;
@@ -394,11 +438,33 @@ static int run(int count, char **arguments, const struct verb *verb)
         return say_error(chosen.common.json, &error);
     if (text != NULL)
         chosen.prompt.text = text;
+    if (chosen.prompts_file != NULL) {
+        uint32_t line_count;
+
+        if (read_lines(chosen.prompts_file, &lines, &line_count, &error) != ACCEL_OK)
+            return say_error(chosen.common.json, &error);
+        chosen.texts = (const char *const *)lines;
+        chosen.text_count = line_count;
+    }
+    if (chosen.prompts.count > 0) {
+        chosen.texts = chosen.prompts.items;
+        chosen.text_count = chosen.prompts.count;
+    }
+    if (chosen.text_count == 1)
+        chosen.prompt.text = chosen.texts[0];
+    if (chosen.text_count > 1 && !says_sequences(&chosen.common)) {
+        snprintf(number, sizeof number, "%u",
+                 chosen.text_count < SEQUENCES_USUAL ? chosen.text_count : SEQUENCES_USUAL);
+        sequences.value = number;
+        wish.more = &sequences;
+        wish.more_count = 1;
+    }
     wish.path = arguments[0];
     code = open_model(&chosen.common, &wish, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
     close_model(&opened);
+    free_lines(lines, lines == NULL ? 0 : chosen.text_count);
     free(text);
     return code;
 }
@@ -413,6 +479,8 @@ const struct verb verb_run = {
         "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
         "ends the text, and the numbers still come.\n"
+        "Several prompts are written at the same time, up to 8 a step or as --set sequences says, and printed in their "
+        "order when all have ended.\n"
         "Memory and speed of each run go into $XDG_STATE_HOME/accel/history.jsonl (~/.local/state/accel), where later "
         "plans find them; --no-cache keeps none.",
     .example = "accelctl run --greedy -q -n 50 --prompt \"Once upon a time\" model.gguf\n"

@@ -182,6 +182,7 @@ struct cpu_attention {
     size_t pages;
     size_t page; /* tokens in a page */
     size_t window;
+    size_t sinks; /* first keys that are seen beside the window */
     uint32_t causal;
     uint32_t rounding; /* ACCEL_Q8_0: q may be rounded to 8 bits, and weights of values to 14 */
     float scale;

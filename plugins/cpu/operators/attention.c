@@ -75,7 +75,7 @@ static uint64_t seen(const struct cpu_attention *attention, size_t s, int64_t to
     uint64_t length = (uint64_t)attention->length[s];
     uint64_t keys = attention->causal ? length - (uint64_t)(attention->first[s + 1] - token) + 1 : length;
 
-    return (attention->window != 0 && keys > attention->window ? attention->window : keys) + 1;
+    return (attention->window != 0 && keys > attention->window ? attention->window + attention->sinks : keys) + 1;
 }
 
 /* The item at which the part of rank `rank` begins: parts see about as many keys as each other, whichever sequences
@@ -101,6 +101,12 @@ static uint64_t part_begin(const struct cpu_attention *attention, uint32_t rank,
         }
     }
     return attention->tokens * attention->heads;
+}
+
+/* Attributes may be those of an earlier minor. */
+static uint32_t sinks_of(const struct accel_attention *attributes)
+{
+    return ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
 }
 
 uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
@@ -139,6 +145,7 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
         .pages = table->dims[1],
         .page = attributes->page,
         .window = attributes->window,
+        .sinks = sinks_of(attributes),
         .causal = attributes->causal,
         .rounding = (call->variant & CPU_ROUNDED) != 0 ? ACCEL_Q8_0 : 0,
         .scale = attributes->scale,

@@ -82,6 +82,8 @@ const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node
     (void)row;
     if (size > HEAD || value_size > HEAD)
         return "heads have more than 1024 elements";
+    if (ACCEL_HAS(attributes, sinks) && attributes->sinks != 0)
+        return "tokens that are seen beside a window (sinks) have no kernel here";
     if (!fits(gpu_node_input(node, 1)->type, size) || !fits(gpu_node_input(node, 2)->type, value_size))
         return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
     return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32

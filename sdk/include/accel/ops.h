@@ -52,7 +52,7 @@
  *
  *  Rows first[s] .. first[s + 1] - 1 of q are the newest tokens of sequence s, in order; length[s] counts its cached
  *  tokens, these included. Token p of a sequence lies in slot table[s][p / page] * page + p % page. The query at
- *  place p sees keys j <= p when causal, and of these only j > p - window when window is not 0. Scores are
+ *  place p sees keys j <= p when causal, and of these only j > p - window or j < sinks when window is not 0. Scores are
  *  scale * q.k, then softcap * tanh(score / softcap) when softcap is not 0, then softmax. Query head h reads key
  *  head h / (heads / kv_heads). Rows of q that belong to no sequence give rows of any finite value. Attributes:
  *  accel_attention. Since 0.1. */
@@ -137,6 +137,8 @@ struct accel_attention {
     float softcap;     /**< 0: none */
     uint32_t rounding; /**< over quantized caches: the coarsest type to which a driver may round q, ACCEL_Q8_0 (and the
                             weights of values to 14 bits), ACCEL_F32 or 0: none */
+    uint32_t sinks;    /**< with a window: first tokens of a sequence that are seen beside it; 0: none */
+    uint32_t zero;
 };
 
 /** Attributes of ACCEL_OP_ACTIVATION and ACCEL_OP_GATE. Open. */

@@ -344,13 +344,21 @@ static uint32_t cache(struct maker *m, uint32_t layer, const char *name, uint32_
     return state;
 }
 
+/* The narrower window of the model's and the options'. */
+static uint32_t window_of(const struct maker *m, uint32_t layer)
+{
+    uint32_t own = m->config->windows[layer];
+
+    return m->options->window != 0 && (own == 0 || m->options->window < own) ? (uint32_t)m->options->window : own;
+}
+
 static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
 {
     const struct accel_decoder_config *c = m->config;
     struct accel_attention attributes = {.size = sizeof attributes,
                                          .kv_heads = c->kv_heads,
                                          .page = (uint32_t)m->options->page,
-                                         .window = c->windows[layer],
+                                         .window = window_of(m, layer),
                                          .causal = 1,
                                          .rounding = m->options->rounding,
                                          .scale = (float)(1.0 / sqrt(c->head_size))};
@@ -360,6 +368,8 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
     uint32_t out = ACCEL_NO_VALUE;
     char name[NAME];
 
+    /* A window of the model's own has no sinks. */
+    attributes.sinks = attributes.window != c->windows[layer] ? (uint32_t)m->options->sinks : 0;
     /* What uses a product follows it at once: drivers can do both in one pass. */
     q = project(m, QUERY, layer, "q", x, c->q_bias, ACCEL_NO_VALUE);
     inputs[0] = turned(m, layer, "q", QUERY_NORM, heads_of(m, layer, "q_heads", q, c->heads, c->head_size));

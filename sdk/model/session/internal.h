@@ -178,8 +178,8 @@ int32_t session_make_room(struct accel_session *session, struct kv_sequence *seq
 int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,
                     struct accel_error *error);
 
-/* 1 where sequence 0 holds all that it may. */
-uint32_t session_is_full(const struct accel_session *session);
+/* 1 where a sequence holds all that it may. */
+uint32_t session_is_full(const struct accel_session *session, uint32_t sequence);
 
 /* Checks ids against the vocabulary. */
 int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,

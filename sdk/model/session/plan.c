@@ -133,7 +133,75 @@ static int32_t settle_context(struct accel_session *session, int64_t asked, stru
                              "what the model was made for", error);
 }
 
-/* Sequences and pages. A single sequence that only grows has one page, so that nothing is looked up. */
+static int is_set(const struct accel_plan *plan, const char *key, const char *value)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    return setting != NULL && strcmp(setting->value, value) == 0;
+}
+
+/* Rules between the settings of a full sequence, once they are known. */
+static int32_t check_full(const struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan *plan = session->plan;
+    const struct step_options *options = &session->options;
+
+    if (is_set(plan, "kv.prune", "off") != (session->full != FULL_PRUNE)) {
+        accel_error_set(error, ACCEL_E_INVALID, "kv.prune says what leaves where kv.full=prune: one without the other");
+        accel_error_remedy(error, "set kv.full=prune and kv.prune=recency");
+        return ACCEL_E_INVALID;
+    }
+    if (is_set(plan, "kv.prune", "usage"))
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                               "%s: kv.prune=usage: no driver tells what is attended to; recency is carried out",
+                               accel_plan_setting_find(plan, "kv.prune")->place);
+    if (session->full == FULL_STOP)
+        return ACCEL_OK;
+    if (session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with dynamic rotary scaling kv.full has to be stop",
+                               accel_model_file_path(session->model->file));
+    if (options->context < 4 * options->sinks + 4)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "kv.full: a context of %" PRIu64 " tokens is too short for %" PRIu64 " sinks",
+                               options->context, options->sinks);
+    return ACCEL_OK;
+}
+
+/* What leaves a full sequence, and what is seen of a long one. */
+static int32_t settle_full(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan *plan = session->plan;
+    int64_t window = 0, sinks = 0;
+    int32_t code = accel_plan_setting_number(plan, "kv.sinks", &sinks, error);
+
+    if (code == ACCEL_OK && !is_set(plan, "kv.window", "off"))
+        code = accel_plan_setting_number(plan, "kv.window", &window, error);
+    if (code != ACCEL_OK)
+        return code;
+    session->full = FULL_STOP;
+    if (is_set(plan, "kv.full", "slide"))
+        session->full = FULL_SLIDE;
+    if (is_set(plan, "kv.full", "prune"))
+        session->full = FULL_PRUNE;
+    session->options.window = (uint64_t)window;
+    session->options.sinks = (uint64_t)sinks;
+    return check_full(session, error);
+}
+
+/* Tokens of a page. A single sequence that only grows has one page, so that nothing is looked up; tokens that are
+ * pruned leave one by one; of a short context whole pages have to be able to leave. */
+static uint64_t page_of(const struct accel_session *session, uint64_t wished)
+{
+    const struct step_options *options = &session->options;
+
+    if (session->full == FULL_PRUNE)
+        return 1;
+    if (session->full == FULL_SLIDE)
+        return smaller(wished, options->context / 4);
+    return options->sequences == 1 ? options->context : smaller(wished, options->context);
+}
+
+/* Sequences and pages. */
 static int32_t settle_sequences(struct accel_session *session, struct accel_error *error)
 {
     struct step_options *options = &session->options;
@@ -149,7 +217,7 @@ static int32_t settle_sequences(struct accel_session *session, struct accel_erro
                                "%s: dynamic rotary scaling has one base for a step: sequences has to be 1",
                                accel_model_file_path(session->model->file));
     options->sequences = (uint64_t)sequences;
-    options->page = sequences == 1 ? options->context : smaller((uint64_t)page, options->context);
+    options->page = page_of(session, (uint64_t)page);
     options->slots = kv_slots((uint32_t)sequences, options->page, options->context);
     return ACCEL_OK;
 }
@@ -187,11 +255,16 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     code = settle_context(session, context, error);
     if (code != ACCEL_OK)
         return code;
-    code = settle_sequences(session, error);
+    code = settle_full(session, error);
+    if (code == ACCEL_OK)
+        code = settle_sequences(session, error);
     if (code != ACCEL_OK)
         return code;
     options->batch = batch <= 0 ? 1 : (uint64_t)batch;
     options->batch = smaller(larger(options->batch, options->sequences), options->context * options->sequences);
+    /* What one step adds has to fit beside what never leaves. */
+    if (session->full != FULL_STOP)
+        options->batch = smaller(options->batch, larger(options->context / 2, options->sequences));
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;

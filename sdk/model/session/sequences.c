@@ -14,9 +14,9 @@ static int32_t find_open(const struct accel_session *session, uint32_t index, st
     return ACCEL_OK;
 }
 
-uint32_t session_is_full(const struct accel_session *session)
+uint32_t session_is_full(const struct accel_session *session, uint32_t sequence)
 {
-    return session->full == FULL_STOP && session->kv.sequences[0].length == session->options.context;
+    return session->full == FULL_STOP && session->kv.sequences[sequence].length == session->options.context;
 }
 
 uint32_t accel_session_sequences(const struct accel_session *session)
@@ -125,12 +125,62 @@ static int32_t own_page(struct accel_session *session, struct kv_sequence *seque
     return code == ACCEL_OK && copy.count > 0 ? copy_page(session, &copy, error) : code;
 }
 
+/* The sinks are read once more, where the tokens behind those that left begin: their keys were turned by positions that
+ * have moved away from the text. Nothing else sees them meanwhile, so that they become what they were. */
+static int32_t read_sinks(struct accel_session *session, struct kv_sequence *sequence, struct accel_error *error)
+{
+    const struct kv *kv = &session->kv;
+    int32_t base = sequence->position[kv->sinks] - (int32_t)kv->sinks;
+    int32_t code = ACCEL_OK;
+
+    for (uint64_t place = 0; code == ACCEL_OK && place < kv->sinks; place += kv->page)
+        code = own_page(session, sequence, place, error);
+    for (uint64_t place = 0; code == ACCEL_OK && place < kv->sinks;) {
+        uint64_t left = kv->sinks - place;
+        struct step_part part = {.sequence = sequence,
+                                 .ids = sequence->sinks + place,
+                                 .count = left < session->options.batch ? left : session->options.batch,
+                                 .place = place,
+                                 .position = base + (int32_t)place};
+
+        code = session_run(session, &part, 1, error);
+        for (uint64_t t = 0; t < part.count; t++)
+            sequence->position[place + t] = part.position + (int32_t)t;
+        place += part.count;
+    }
+    return code;
+}
+
+/* Leaves out what has to go for `count` more tokens: more than the sinks stays, or nothing leaves. */
+static int32_t make_space(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
+                          struct accel_error *error)
+{
+    struct kv *kv = &session->kv;
+    uint64_t over, drop;
+
+    if (session->full == FULL_STOP || sequence->length + count <= kv->context)
+        return ACCEL_OK;
+    over = sequence->length + count - kv->context;
+    drop = (over + kv->page - 1) / kv->page * kv->page;
+    if (drop + kv->sinks >= sequence->length)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens at once are too many for a context of %llu",
+                               (unsigned long long)count, (unsigned long long)kv->context);
+    if (session->full == FULL_PRUNE) {
+        kv_drop(kv, sequence, kv->sinks, drop);
+        return ACCEL_OK;
+    }
+    kv_drop(kv, sequence, 0, drop);
+    return kv->sinks == 0 ? ACCEL_OK : read_sinks(session, sequence, error);
+}
+
 int32_t session_make_room(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
                           struct accel_error *error)
 {
     struct kv *kv = &session->kv;
-    int32_t code = kv_reserve(kv, sequence, sequence->length + count, error);
+    int32_t code = make_space(session, sequence, count, error);
 
+    if (code == ACCEL_OK)
+        code = kv_reserve(kv, sequence, sequence->length + count, error);
     /* Only the page of the last token is written and may be another's too: those behind it have been taken now. */
     if (code == ACCEL_OK && sequence->length % kv->page != 0)
         code = own_page(session, sequence, sequence->length, error);

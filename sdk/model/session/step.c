@@ -117,7 +117,7 @@ static void keep_part(const struct kv *kv, const struct step_part *part)
         uint64_t place = part->place + t;
 
         sequence->position[place] = part->position + (int32_t)t;
-        if (place < kv->sinks && place == (uint64_t)sequence->position[place])
+        if (place < kv->sinks)
             sequence->sinks[place] = part->ids[t];
     }
     sequence->length = part->place + part->count;

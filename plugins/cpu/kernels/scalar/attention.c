@@ -14,14 +14,15 @@
 /* What one item sees. */
 struct view {
     const int32_t *pages;
-    size_t first; /* first visible key */
+    size_t sinks; /* visible keys before `first` */
+    size_t first; /* first key of the window */
     size_t end;   /* one past the last */
 };
 
 /* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
 static struct view view_of(const struct cpu_attention *call, size_t token)
 {
-    struct view view = {call->table, 0, 0};
+    struct view view = {call->table, 0, 0, 0};
     for (size_t s = 0; s < call->sequences; s++) {
         if ((int64_t)token < call->first[s] || (int64_t)token >= call->first[s + 1])
             continue;
@@ -30,6 +31,7 @@ static struct view view_of(const struct cpu_attention *call, size_t token)
         view.pages = call->table + s * call->pages;
         view.end = call->causal ? place + 1 : length;
         view.first = call->window && place + 1 > call->window ? place + 1 - call->window : 0;
+        view.sinks = call->sinks < view.first ? call->sinks : view.first;
     }
     return view;
 }
@@ -72,14 +74,17 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
     float *y = call->partial ? partial + 2 : call->y + (token * call->heads + head) * call->value_size;
     float most = -INFINITY;
     double sum = 0;
+    /* Visible keys in order: sinks, then the window. */
+    size_t begin = 0, end = view.sinks + view.end - view.first;
     if (call->parts > 1) {
-        const size_t span = view.end - view.first, first = view.first;
-        view.first = first + span * call->part / call->parts;
-        view.end = first + span * (call->part + 1) / call->parts;
+        const size_t span = end;
+        begin = span * call->part / call->parts;
+        end = span * (call->part + 1) / call->parts;
     }
     for (size_t i = 0; i < call->value_size; i++)
         y[i] = 0;
-    for (size_t j = view.first; j < view.end; j++) {
+    for (size_t i = begin; i < end; i++) {
+        const size_t j = i < view.sinks ? i : view.first + i - view.sinks;
         size_t slot = (size_t)view.pages[j / call->page] * call->page + j % call->page;
         float score = score_of(call, q, slot, kv_head * call->size);
         float next = score > most ? score : most;

@@ -21,6 +21,7 @@ struct block {
     const int32_t *pages;
     size_t count;
     size_t first, end; /* keys that any row sees */
+    size_t sinks;      /* keys before `first` that every row sees */
     size_t item[ROWS];
     size_t from[ROWS]; /* keys that a row sees */
     size_t to[ROWS];
@@ -182,10 +183,10 @@ static void add_tile(struct scratch *s, size_t rows, size_t keys, size_t padded,
 
 /* ---- softmax ---- */
 
-/* Turns the scores of one row into weights; answers what to multiply its sums with. Keys from .. to of the tile count.
- */
-static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t from, size_t to,
-                   float *score)
+/* Turns the scores of one row into weights; answers what to multiply its sums with. Of the tile, the first `sinks` keys
+ * and keys from .. to count. */
+static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t sinks, size_t from,
+                   size_t to, float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
     for (size_t j = 0; j < KEYS; j += VN) {
@@ -194,7 +195,7 @@ static float weigh(const struct cpu_attention *call, struct block *block, size_t
             x = call->softcap * v_tanh(x / call->softcap);
         v_store(score + j, x);
     }
-    for (size_t j = 0; j < from; j++)
+    for (size_t j = sinks; j < from; j++)
         score[j] = -INFINITY;
     for (size_t j = to; j < KEYS; j++)
         score[j] = -INFINITY;
@@ -260,9 +261,10 @@ static void do_tile(const struct cpu_attention *call, struct block *block, size_
     for (size_t r = 0; r < block->count; r++) {
         size_t from = block->from[r] > j ? least(block->from[r] - j, KEYS) : 0;
         size_t to = block->to[r] > j ? least(block->to[r] - j, count) : 0;
+        size_t sinks = call->sinks > j ? least(call->sinks - j, to) : 0;
         keep[r] = 1;
-        if (from < to)
-            keep[r] = weigh(call, block, r, from, to, s->score[r]);
+        if (from < to || sinks > 0)
+            keep[r] = weigh(call, block, r, sinks, from, to, s->score[r]);
         else
             memset(s->score[r], 0, sizeof(s->score[r]));
     }
@@ -280,16 +282,26 @@ static size_t padded_of(size_t size)
     return (size + VN - 1) / VN * VN;
 }
 
+/* Sinks that reach into the keys of a window are part of them. */
+static void join_sinks(const struct cpu_attention *call, struct block *block)
+{
+    if (call->sinks >= block->first)
+        block->first = 0;
+    block->sinks = least(call->sinks, block->first);
+}
+
 static void do_block(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
 {
     const size_t padded_k = padded_of(call->size), padded_v = padded_of(call->value_size);
+    join_sinks(call, block);
     const size_t longest = padded_k > padded_v ? padded_k : padded_v, step = least(KEYS, TILE / longest / 4 * 4);
-    size_t span = block->end - block->first, begin = block->first, end = block->end;
+    /* Tiles of the sinks, then of the window; each part has whole ones. */
+    const size_t sunk = (block->sinks + step - 1) / step;
+    size_t begin = 0, end = sunk + (block->end - block->first + step - 1) / step;
     if (call->parts > 1) {
-        /* Whole tiles for each part. */
-        const size_t tiles = (span + step - 1) / step;
-        begin = block->first + tiles * call->part / call->parts * step;
-        end = least(block->end, block->first + tiles * (call->part + 1) / call->parts * step);
+        const size_t tiles = end;
+        begin = tiles * call->part / call->parts;
+        end = tiles * (call->part + 1) / call->parts;
     }
     s->k_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->k);
     s->v_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->v);
@@ -300,8 +312,11 @@ static void do_block(const struct cpu_attention *call, struct block *block, size
     /* Staged rows end in zeros, which no conversion overwrites. */
     memset(s->k, 0, step * padded_k * sizeof(float));
     memset(s->v, 0, step * padded_v * sizeof(float));
-    for (size_t j = begin; j < end; j += step)
-        do_tile(call, block, kv_head, j, least(step, end - j), padded_k, padded_v, s);
+    for (size_t t = begin; t < end; t++) {
+        const size_t j = t < sunk ? t * step : block->first + (t - sunk) * step;
+        const size_t last = t < sunk ? block->sinks : block->end;
+        do_tile(call, block, kv_head, j, least(step, last - j), padded_k, padded_v, s);
+    }
     store_rows(call, block, padded_v, s);
 }
 

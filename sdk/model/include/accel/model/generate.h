@@ -54,6 +54,24 @@ ACCEL_API int32_t accel_generate(struct accel_session *session, const struct acc
                                  const struct accel_generate_options *options, struct accel_generate_result *result,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** One text of several. Closed. */
+struct accel_generate_text {
+    const int32_t *ids; /**< its prompt, at least one token */
+    uint64_t count;
+    void *data; /**< for the callback, instead of that of the options */
+};
+
+/** Writes several texts at the same time, as many as the session has sequences; where one ends, the next begins, those
+ *  with long prompts first. A greedy text is the one that accel_generate writes, but for rounding that depends on how
+ *  many share a step; draws are numbered by the text's index. Sequences other than 0 must be free, and are again
+ *  afterwards. `results` [count] are filled as far as texts came; their decode_time runs beside that of others.
+ *  ACCEL_E_LIMIT before anything is written where a prompt does not fit. A callback that stops stops its text alone. */
+ACCEL_API int32_t accel_generate_texts(struct accel_session *session, const struct accel_tokenizer *tokenizer,
+                                       const struct accel_generate_text *texts, uint32_t count,
+                                       const struct accel_generate_options *options,
+                                       struct accel_generate_result *const *results,
+                                       struct accel_error *error) ACCEL_NOEXCEPT;
+
 ACCEL_END_C
 
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sequences that are longer than their caches. In a model of one layer keys and values depend on a token and its place
+ * alone, so that a sequence that slid has to give what a new one gives that was fed its sinks and what it still holds.
+ */
+#include "session_support.h"
+
+#include "sdk/model/session/internal.h"
+#include "tests/bench/random_model.h"
+
+static const struct random_model sizes = {1, 256, 768, 8, 2, 600};
+
+enum { CONTEXT = 64, FED = 230 };
+
+struct subject {
+    struct accel_context *context;
+    struct accel_model *model;
+};
+
+static struct accel_session *open_session(struct subject *s, const struct accel_given *more, uint32_t count)
+{
+    struct accel_given given[12] = {{"kv.type.k", "f32", "test"},
+                                    {"kv.type.v", "f32", "test"},
+                                    {"context", "64tok", "test"},
+                                    {"attention.page", "8tok", "test"},
+                                    {"batch", "16tok", "test"}};
+    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given};
+    struct accel_session *session = NULL;
+    struct accel_error error = {0};
+
+    memcpy(given + 5, more, count * sizeof *more);
+    options.given_count = 5 + count;
+    OK(accel_session_create(s->context, s->model, &options, &session, &error));
+    OK(accel_session_load(session, &error));
+    return session;
+}
+
+static void begin(struct subject *s)
+{
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    s->context = make_context();
+    snprintf(path, sizeof path, "session_ring-%ld.gguf", (long)getpid());
+    assert_true(random_model_write(path, &sizes, ACCEL_GGML(2u)));
+    OK(accel_model_open(path, NULL, &s->model, &error));
+    assert_int_equal(unlink(path), 0);
+}
+
+static int32_t id_of(uint32_t place)
+{
+    return (int32_t)((place * 7919 + 13) % 600);
+}
+
+static void assert_near(const float *a, const float *b, uint32_t count)
+{
+    float most = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        most = fmaxf(most, fabsf(b[i]));
+    for (uint32_t i = 0; i < count; i++)
+        if (!(fabsf(a[i] - b[i]) <= 1e-3f * most))
+            fail_msg("logit %u is %f, not %f", i, (double)a[i], (double)b[i]);
+}
+
+/* What a new sequence gives: the sinks, and the last tokens of those fed. */
+static void compare(struct accel_session *fresh, const float *logits, uint64_t length, uint32_t sinks, uint32_t fed)
+{
+    struct accel_error error = {0};
+    int32_t ids[CONTEXT];
+    const float *expected;
+
+    assert_true(length > sinks && length <= CONTEXT);
+    for (uint32_t i = 0; i < length; i++)
+        ids[i] = i < sinks ? id_of(i) : id_of(fed - (uint32_t)length + i);
+    OK(accel_session_truncate(fresh, 0, &error));
+    OK(accel_session_feed(fresh, ids, length, &expected, &error));
+    assert_near(logits, expected, sizes.vocabulary);
+}
+
+static void test_slide(void **state)
+{
+    static const struct accel_given none[] = {{"cpu.threads", "2", "test"}};
+    const char *text = *state;
+    const struct accel_given slide[] = {{"kv.full", "slide", "test"}, {"kv.sinks", text, "test"}};
+    uint32_t sinks = (uint32_t)strtoul(text, NULL, 10);
+    struct subject s;
+    struct accel_session *session, *fresh;
+    struct accel_error error = {0};
+    int32_t ids[16];
+    const float *logits;
+
+    begin(&s);
+    session = open_session(&s, slide, 2);
+    fresh = open_session(&s, none, 1);
+    for (uint32_t fed = 0; fed < FED;) {
+        uint32_t count = fed < 20 || fed % 3 == 0 ? 1 : 1 + fed % 16;
+
+        for (uint32_t i = 0; i < count; i++)
+            ids[i] = id_of(fed + i);
+        OK(accel_session_feed(session, ids, count, &logits, &error));
+        fed += count;
+        if (fed < CONTEXT)
+            assert_int_equal(accel_session_length(session), fed);
+        if (count == 1 && fed > 40)
+            compare(fresh, logits, accel_session_length(session), fed == accel_session_length(session) ? 0 : sinks,
+                    fed);
+    }
+    assert_true(accel_session_length(session) > CONTEXT - 24);
+    assert_int_equal(session->kv.pages - session->kv.free_count, session->kv.sequences[0].pages);
+    accel_session_free(fresh);
+    close_all(session, s.model, s.context);
+}
+
+/* Tokens leave one by one behind the sinks, and positions stay. */
+static void test_prune(void **state)
+{
+    static const struct accel_given prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "recency", "test"}};
+    struct subject s;
+    struct accel_session *session;
+    struct accel_error error = {0};
+    const struct kv_sequence *sequence;
+    const float *logits;
+
+    (void)state;
+    begin(&s);
+    session = open_session(&s, prune, 2);
+    for (uint32_t fed = 0; fed < FED; fed++) {
+        int32_t id = id_of(fed);
+
+        OK(accel_session_feed(session, &id, 1, &logits, &error));
+    }
+    sequence = &session->kv.sequences[0];
+    assert_int_equal(sequence->length, CONTEXT);
+    for (int32_t place = 0; place < CONTEXT; place++)
+        assert_int_equal(sequence->position[place], place < 4 ? place : FED - CONTEXT + place);
+    for (uint32_t i = 0; i < sizes.vocabulary; i++)
+        assert_true(isfinite(logits[i]));
+    close_all(session, s.model, s.context);
+}
+
+static void test_window(void **state)
+{
+    const struct accel_given wide[] = {{"kv.window", "64tok", "test"}}, narrow[] = {{"kv.window", "8tok", "test"}};
+    const struct accel_given whole[] = {{"kv.window", "30tok", "test"}, {"kv.sinks", "20tok", "test"}};
+    static const struct accel_given none[] = {{"cpu.threads", "2", "test"}};
+    struct subject s;
+    struct accel_session *sessions[4];
+    struct accel_error error = {0};
+    const float *logits[4];
+    int32_t ids[50];
+    float apart = 0;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < 50; i++)
+        ids[i] = id_of(i);
+    sessions[0] = open_session(&s, none, 1);
+    sessions[1] = open_session(&s, wide, 1);
+    sessions[2] = open_session(&s, whole, 2); /* the sinks reach the window: everything is seen */
+    sessions[3] = open_session(&s, narrow, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        OK(accel_session_feed(sessions[i], ids, 50, &logits[i], &error));
+    assert_near(logits[1], logits[0], sizes.vocabulary);
+    assert_near(logits[2], logits[0], sizes.vocabulary);
+    for (uint32_t i = 0; i < sizes.vocabulary; i++)
+        apart = fmaxf(apart, fabsf(logits[3][i] - logits[0][i]));
+    assert_true(apart > 1e-3f);
+    for (uint32_t i = 1; i < 4; i++)
+        accel_session_free(sessions[i]);
+    close_all(sessions[0], s.model, s.context);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        struct accel_given given[2];
+        int32_t code;
+    } rows[] = {
+        {{{"kv.full", "prune", "test"}, {"kv.sinks", "4tok", "test"}}, ACCEL_E_INVALID},
+        {{{"kv.prune", "recency", "test"}, {"kv.sinks", "4tok", "test"}}, ACCEL_E_INVALID},
+        {{{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}}, ACCEL_E_UNSUPPORTED},
+        {{{"kv.full", "slide", "test"}, {"kv.sinks", "4096tok", "test"}}, ACCEL_E_INVALID},
+    };
+    struct subject s;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct accel_session_options options = {
+            .size = sizeof options, .device = "cpu", .given = rows[i].given, .given_count = 2};
+        struct accel_session *session = NULL;
+        struct accel_error error = {0};
+
+        assert_int_equal(accel_session_create(s.context, s.model, &options, &session, &error), rows[i].code);
+        assert_null(session);
+        assert_non_null(strstr(error.text, "kv."));
+    }
+    close_all(NULL, s.model, s.context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        {"the oldest leave, four sinks stay", test_slide, NULL, NULL, (void *)"4tok"},
+        {"no sinks", test_slide, NULL, NULL, (void *)"0tok"},
+        {"sinks over more than a page", test_slide, NULL, NULL, (void *)"11tok"},
+        {"pruned by recency", test_prune, NULL, NULL, NULL},
+        {"window", test_window, NULL, NULL, NULL},
+        {"refusals", test_refusals, NULL, NULL, NULL},
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

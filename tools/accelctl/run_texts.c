@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/run_texts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One text. */
+struct text {
+    struct accel_token_list prompt;
+    struct accel_generate_result result;
+    FILE *out;
+    char *memory;
+    size_t bytes;
+    json_t *ids;
+};
+
+struct texts {
+    struct text *texts;
+    struct accel_generate_text *asked;
+    struct accel_generate_result **results;
+    uint32_t count;
+};
+
+/* ---- prompts of a file ---- */
+
+/* The prompt of a line of JSON, or the line itself. */
+static int32_t take_line(const char *path, uint32_t number, const char *line, char **out, struct accel_error *error)
+{
+    const json_t *text;
+    json_error_t wrong;
+    json_t *value;
+
+    *out = NULL;
+    if (line[0] != '{' && line[0] != '"') {
+        *out = strdup(line);
+        return *out == NULL ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for prompts") : ACCEL_OK;
+    }
+    value = json_loads(line, JSON_DECODE_ANY, &wrong);
+    text = json_is_object(value) ? json_object_get(value, "prompt") : value;
+    if (json_is_string(text))
+        *out = strdup(json_string_value(text));
+    json_decref(value);
+    if (*out != NULL)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_INVALID, "%s:%u: begins like JSON and is no string, and no object with a \"prompt\"",
+                    path, number);
+    return ACCEL_E_INVALID;
+}
+
+int32_t read_lines(const char *path, char ***out_lines, uint32_t *out_count, struct accel_error *error)
+{
+    char *all = NULL, *rest = NULL;
+    uint32_t number = 1, most = 1;
+    int32_t code;
+
+    *out_lines = NULL;
+    *out_count = 0;
+    code = read_prompt(path, &all, error);
+    for (const char *c = all; code == ACCEL_OK && *c != '\0'; c++)
+        most += *c == '\n';
+    if (code == ACCEL_OK) {
+        *out_lines = calloc(most, sizeof **out_lines);
+        if (*out_lines == NULL)
+            code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u prompts", most);
+    }
+    for (char *line = all; code == ACCEL_OK && line != NULL; line = rest, number++) {
+        size_t bytes = strcspn(line, "\n");
+
+        rest = line[bytes] == '\n' ? line + bytes + 1 : NULL;
+        line[bytes] = '\0';
+        if (bytes > 0)
+            code = take_line(path, number, line, &(*out_lines)[*out_count], error);
+        *out_count += bytes > 0 && code == ACCEL_OK;
+    }
+    free(all);
+    if (code == ACCEL_OK && *out_count == 0)
+        code = accel_error_set(error, ACCEL_E_INVALID, "%s: no prompts", path);
+    if (code != ACCEL_OK) {
+        free_lines(*out_lines, *out_count);
+        *out_lines = NULL;
+        *out_count = 0;
+    }
+    return code;
+}
+
+void free_lines(char **lines, uint32_t count)
+{
+    for (uint32_t i = 0; lines != NULL && i < count; i++)
+        free(lines[i]);
+    free(lines);
+}
+
+/* ---- texts ---- */
+
+static int32_t ACCEL_CALL take_text(void *data, int32_t id, const char *bytes, size_t count)
+{
+    struct text *text = data;
+
+    if (id >= 0)
+        json_array_append_new(text->ids, json_integer(id));
+    return fwrite(bytes, 1, count, text->out) != count;
+}
+
+static void free_texts(struct texts *t)
+{
+    for (uint32_t i = 0; t->texts != NULL && i < t->count; i++) {
+        accel_token_list_free(&t->texts[i].prompt);
+        if (t->texts[i].out != NULL)
+            fclose(t->texts[i].out);
+        free(t->texts[i].memory);
+        json_decref(t->texts[i].ids);
+    }
+    free(t->texts);
+    free(t->asked);
+    free(t->results);
+}
+
+static int32_t make_texts(const struct texts_job *job, const struct opened *opened,
+                          const struct accel_tokenizer *tokenizer, struct texts *t, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    t->count = job->count;
+    t->texts = calloc(job->count, sizeof *t->texts);
+    t->asked = calloc(job->count, sizeof *t->asked);
+    t->results = calloc(job->count, sizeof *t->results);
+    if (t->texts == NULL || t->asked == NULL || t->results == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u texts", job->count);
+    for (uint32_t i = 0; code == ACCEL_OK && i < job->count; i++) {
+        struct text *text = &t->texts[i];
+        struct prompt prompt = job->prompt;
+
+        prompt.text = job->prompts[i];
+        text->out = open_memstream(&text->memory, &text->bytes);
+        text->ids = json_array();
+        text->result.size = sizeof text->result;
+        if (text->out == NULL || text->ids == NULL)
+            return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u texts", job->count);
+        code = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &prompt, &text->prompt,
+                           error);
+        t->asked[i] = (struct accel_generate_text){text->prompt.ids, text->prompt.count, text};
+        t->results[i] = &text->result;
+    }
+    return code;
+}
+
+static const char *stop_of(const struct accel_generate_result *result)
+{
+    static const char *const names[] = {"failure", "length", "end of text", "context full", "caller"};
+
+    return result->stop < 5 ? names[result->stop] : "?";
+}
+
+static double seconds(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int print_as_json(const struct texts_job *job, const struct texts *t, uint32_t sequences, double took)
+{
+    json_t *list = json_array();
+    uint64_t tokens = 0;
+
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct text *text = &t->texts[i];
+
+        tokens += text->result.tokens;
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s%, s:O, s:s, s:I, s:I, s:I}", "prompt", job->prompts[i], "text",
+                                        text->memory == NULL ? "" : text->memory, text->bytes, "ids", text->ids, "stop",
+                                        stop_of(&text->result), "prompt_tokens", (json_int_t)text->result.prompt_tokens,
+                                        "tokens", (json_int_t)text->result.tokens, "first_token_ns",
+                                        (json_int_t)text->result.first_token_time));
+    }
+    return print_json(json_pack("{s:o, s:{s:i, s:I, s:f, s:f}}", "texts", list, "time", "sequences", (int)sequences,
+                                "tokens", (json_int_t)tokens, "seconds", took, "tokens_per_second",
+                                took > 0 ? (double)tokens / took : 0.0),
+                      "accelctl/run-texts/1");
+}
+
+static void print_texts(const struct texts_job *job, const struct texts *t, uint32_t sequences, double took)
+{
+    uint64_t tokens = 0, prompts = 0;
+
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct text *text = &t->texts[i];
+
+        if (!job->quiet)
+            printf("==> %u: %s\n", i + 1, job->prompts[i]);
+        fwrite(text->memory == NULL ? "" : text->memory, 1, text->bytes, stdout);
+        printf("\n");
+        tokens += text->result.tokens;
+        prompts += text->result.prompt_tokens;
+    }
+    if (!job->quiet)
+        fprintf(stderr,
+                "\nwritten    %u texts, %" PRIu64 " tokens in %.2f s (%.1f tokens/s with prompts of %" PRIu64
+                " tokens), up to %u sequences a step\n",
+                t->count, tokens, took, took > 0 ? (double)tokens / took : 0.0, prompts, sequences);
+}
+
+int run_texts(const struct texts_job *job, struct opened *opened, const struct accel_tokenizer *tokenizer)
+{
+    struct accel_generate_options how = {
+        .size = sizeof how, .flags = job->flags, .tokens = job->tokens, .sampling = job->sampling, .text = take_text};
+    struct accel_error error = {0};
+    struct texts t = {0};
+    uint32_t sequences = accel_session_sequences(opened->session);
+    double began = seconds();
+    int32_t code = make_texts(job, opened, tokenizer, &t, &error);
+    int status = EXIT_DONE;
+
+    if (code == ACCEL_OK)
+        code = accel_generate_texts(opened->session, tokenizer, t.asked, t.count, &how, t.results, &error);
+    for (uint32_t i = 0; t.texts != NULL && i < t.count; i++)
+        if (t.texts[i].out != NULL && fflush(t.texts[i].out) != 0 && code == ACCEL_OK)
+            code = accel_error_set(&error, ACCEL_E_MEMORY, "no memory for the texts");
+    if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
+        status = say_error(job->json, &error);
+    else if (job->json)
+        status = print_as_json(job, &t, sequences, seconds() - began);
+    else
+        print_texts(job, &t, sequences, seconds() - began);
+    free_texts(&t);
+    return code == ACCEL_E_CANCELLED && status == EXIT_DONE ? EXIT_INTERRUPTED : status;
+}
