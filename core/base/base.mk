@@ -6,6 +6,7 @@ libaccel_core_la_SOURCES += \
 	%D%/env.c %D%/env.h \
 	%D%/error.c %D%/error.h \
 	%D%/file.c %D%/file.h \
+	%D%/float_mode.h \
 	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/json.c %D%/json.h \
@@ -15,4 +16,5 @@ libaccel_core_la_SOURCES += \
 	%D%/pci.c %D%/pci.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/strbuf.c %D%/strbuf.h \
+	%D%/surroundings.c %D%/surroundings.h \
 	%D%/utf8.c %D%/utf8.h

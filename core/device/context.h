@@ -19,6 +19,7 @@
 #include "core/base/fork.h"
 #include "core/base/log.h"
 #include "core/base/rows.h"
+#include "core/base/surroundings.h"
 #include "core/device/host.h"
 #include "core/device/memory.h"
 #include "core/profile/profile.h"
@@ -106,6 +107,15 @@ int32_t accel_registry_take(struct accel_context *context, struct accel_attached
 /** Takes one verdict of a driver: `code`, `driver`, `hardware`, `text` and `remedy` are set, and are copied. */
 int32_t accel_registry_judge(struct accel_context *context, const struct accel_verdict *verdict,
                              struct accel_error *error);
+
+/** Puts back what a slot of a driver left changed in its caller; the log says what. Returns the bits of
+ *  accel_surroundings_restore. */
+uint32_t accel_context_restore(struct accel_context *context, const struct accel_surroundings *before,
+                               const char *driver, const char *slot);
+
+/** The same as a verdict of the driver, while the context discovers; nothing for no bits. */
+int32_t accel_context_tell_changed(struct accel_context *context, const char *driver, const char *slot,
+                                   uint32_t changed, struct accel_error *error);
 
 /** Ranks devices, marks duplicates, and says why hardware that nobody claims is no device. May be repeated. */
 int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);

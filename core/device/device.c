@@ -133,8 +133,12 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
 {
     struct accel_attached *owner = device->listed->owner;
     struct accel_driver_device *handle = NULL;
-    int32_t code =
+    struct accel_surroundings before;
+    int32_t code;
+    accel_surroundings_take(&before);
+    code =
         owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
+    accel_context_restore(device->object.context, &before, device->driver, "open");
     code = accel_take_handle(code, handle, device->driver, "open", error);
     if (code != ACCEL_OK)
         return code;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
+	%D%/around.c \
 	%D%/buffer.c \
 	%D%/check.c \
 	%D%/check_create.c \

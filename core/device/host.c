@@ -8,9 +8,9 @@
 #include "core/base/clock.h"
 
 /* The table that a driver holds is the first member of the services. */
-static const struct accel_host_services *services_of(const struct accel_host *host)
+static struct accel_host_services *services_of(const struct accel_host *host)
 {
-    return (const struct accel_host_services *)host;
+    return (struct accel_host_services *)(uintptr_t)host;
 }
 
 static int32_t host_log(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT
@@ -24,12 +24,23 @@ static int32_t host_log(const struct accel_host *host, uint32_t level, const cha
 static int32_t host_allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
                              void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    return accel_memory_take(services_of(host)->memory, memory_class, bytes, alignment, out_memory, error);
+    struct accel_host_services *services = services_of(host);
+    int32_t code = accel_memory_take(services->memory, memory_class, bytes, alignment, out_memory, error);
+    if (code == ACCEL_OK) {
+        atomic_fetch_add_explicit(&services->blocks, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&services->bytes, bytes, memory_order_relaxed);
+    }
+    return code;
 }
 
 static int32_t host_release(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT
 {
-    accel_memory_give(services_of(host)->memory, memory);
+    struct accel_host_services *services = services_of(host);
+    uint64_t bytes = accel_memory_give(services->memory, memory);
+    if (bytes != 0) {
+        atomic_fetch_sub_explicit(&services->blocks, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&services->bytes, bytes, memory_order_relaxed);
+    }
     return ACCEL_OK;
 }
 
@@ -49,6 +60,8 @@ void accel_host_services_init(struct accel_host_services *services, const char *
                                           .release = host_release,
                                           .clock = host_clock};
     services->memory = memory;
+    atomic_init(&services->blocks, 0);
+    atomic_init(&services->bytes, 0);
     services->log = log;
     snprintf(services->room, sizeof(services->room), "driver.%s", name);
 }

@@ -8,6 +8,7 @@
 #define ACCEL_CORE_DEVICE_HOST_H
 
 #include <accel/host.h>
+#include <stdatomic.h>
 
 #include "core/base/log.h"
 #include "core/device/memory.h"
@@ -17,7 +18,9 @@ struct accel_host_services {
     struct accel_host table; /**< first: a driver hands its address back */
     struct accel_memory *memory;
     const struct accel_log *log;
-    char room[64]; /**< "driver.cpu": who speaks in the log */
+    _Atomic uint64_t blocks; /**< that the driver took and did not give back yet */
+    _Atomic uint64_t bytes;  /**< of them */
+    char room[64];           /**< "driver.cpu": who speaks in the log */
 };
 
 /** Fills the services of the driver called `name`. */

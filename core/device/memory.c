@@ -112,19 +112,22 @@ int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, ui
     return ACCEL_OK;
 }
 
-void accel_memory_give(struct accel_memory *memory, void *block)
+uint64_t accel_memory_give(struct accel_memory *memory, void *block)
 {
     struct header *header;
+    uint64_t bytes;
     if (block == NULL)
-        return;
+        return 0;
     header = (struct header *)block - 1;
     if (header->mark != MARK)
-        return; /* not ours, or given back already: leaking it is the lesser harm */
+        return 0; /* not ours, or given back already: leaking it is the lesser harm */
     header->mark = 0;
-    atomic_fetch_sub_explicit(&memory->now[0], header->bytes, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&memory->now[header->memory_class], header->bytes, memory_order_relaxed);
+    bytes = header->bytes;
+    atomic_fetch_sub_explicit(&memory->now[0], bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&memory->now[header->memory_class], bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&memory->blocks, 1, memory_order_relaxed);
     free(header->raw);
+    return bytes;
 }
 
 bool accel_memory_read(const struct accel_memory *memory, uint32_t memory_class, uint64_t *out_now, uint64_t *out_peak)

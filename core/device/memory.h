@@ -33,8 +33,8 @@ void accel_memory_init(struct accel_memory *memory, uint64_t budget);
 int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
                           void **out_block, struct accel_error *error);
 
-/** Gives a block back; NULL is fine. */
-void accel_memory_give(struct accel_memory *memory, void *block);
+/** Gives a block back and returns its bytes; 0 for NULL and for what is no block. */
+uint64_t accel_memory_give(struct accel_memory *memory, void *block);
 
 /** What a class (0: all) holds now and held at most; false for an unknown class. */
 bool accel_memory_read(const struct accel_memory *memory, uint32_t memory_class, uint64_t *out_now, uint64_t *out_peak);

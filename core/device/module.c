@@ -74,8 +74,12 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     struct accel_device *device = module->device;
     struct accel_task_bridge bridge;
     struct accel_driver_module *handle = NULL;
-    int32_t code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source,
-                                                  NULL, accel_task_bridge_init(&bridge, task), &handle, error);
+    struct accel_surroundings before;
+    int32_t code;
+    accel_surroundings_take(&before);
+    code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
+                                          accel_task_bridge_init(&bridge, task), &handle, error);
+    accel_context_restore(device->object.context, &before, device->driver, "compile");
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "compile", error);
     if (code != ACCEL_OK)
         return code;

@@ -125,10 +125,17 @@ static int32_t enumerate(struct accel_context *context, struct accel_attached *o
         .sink = {.size = sizeof(collector.sink), .device = take_device, .verdict = take_verdict},
         .context = context,
         .owner = owner};
-    int32_t code = owner->instance->table->enumerate(owner->instance,
-                                                     (const struct accel_hardware *const *)context->hardware.items,
-                                                     context->hardware.count, &collector.sink, error);
+    struct accel_surroundings before;
+    uint32_t changed;
+    int32_t code;
+    accel_surroundings_take(&before);
+    code = owner->instance->table->enumerate(owner->instance,
+                                             (const struct accel_hardware *const *)context->hardware.items,
+                                             context->hardware.count, &collector.sink, error);
+    changed = accel_context_restore(context, &before, owner->driver->name, "enumerate");
     code = accel_take_code(code, owner->driver->name, "enumerate", error);
+    if (code == ACCEL_OK)
+        code = accel_context_tell_changed(context, owner->driver->name, "enumerate", changed, error);
     if (collector.error.code != ACCEL_OK) {
         if (error != NULL)
             *error = collector.error;
@@ -138,6 +145,16 @@ static int32_t enumerate(struct accel_context *context, struct accel_attached *o
 }
 
 /* ---- attach ---- */
+
+/* A driver gives back what it took before its instance ends. Nobody knows the blocks any more that it did not. */
+static void tell_leaks(struct accel_context *context, const struct accel_attached *owner)
+{
+    uint64_t blocks = atomic_load_explicit(&owner->host.blocks, memory_order_relaxed);
+    uint64_t bytes = atomic_load_explicit(&owner->host.bytes, memory_order_relaxed);
+    if (blocks != 0)
+        accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s leaked_blocks=%llu leaked_bytes=%llu",
+                        owner->driver->name, (unsigned long long)blocks, (unsigned long long)bytes);
+}
 
 static void detach(struct accel_context *context, struct accel_attached *owner)
 {
@@ -150,6 +167,7 @@ static void detach(struct accel_context *context, struct accel_attached *owner)
         accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
                         owner->driver->name, accel_error_name(code), error.text);
     owner->instance = NULL;
+    tell_leaks(context, owner);
 }
 
 /* A driver that breaks the rules in the middle of enumerate leaves no devices behind. */
@@ -169,6 +187,8 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
 {
     struct accel_driver_instance *instance = NULL;
     struct accel_attached *owner;
+    struct accel_surroundings before;
+    uint32_t changed;
     uint32_t minor = driver->abi_minor < ACCEL_ABI_MINOR ? driver->abi_minor : ACCEL_ABI_MINOR;
     int32_t code;
     owner = accel_arena_array(&context->records, 1, sizeof(*owner));
@@ -178,7 +198,9 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
     owner->minor = minor;
     owner->plugin = plugin;
     accel_host_services_init(&owner->host, driver->name, &context->memory, &context->log);
+    accel_surroundings_take(&before);
     code = driver->attach(&owner->host.table, minor, &instance, error);
+    changed = accel_context_restore(context, &before, driver->name, "attach");
     code = accel_take_handle(code, instance, driver->name, "attach", error);
     if (code == ACCEL_OK) {
         /* What can be detached is ours even when the rest of its table is refused. */
@@ -186,6 +208,8 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
             owner->instance = instance;
         code = accel_take_instance(instance, driver->name, error);
     }
+    if (code == ACCEL_OK)
+        code = accel_context_tell_changed(context, driver->name, "attach", changed, error);
     if (code == ACCEL_OK)
         code = enumerate(context, owner, error);
     if (code != ACCEL_OK) {

@@ -18,10 +18,11 @@
 #include "core/base/arena.h"
 
 /* Caps. Beyond them something is broken, and copying it would only take memory. */
-#define ACCEL_TAKE_TEXT 4096u         /* bytes of one string */
-#define ACCEL_TAKE_HEAPS 64u          /* heaps of a device */
-#define ACCEL_TAKE_TYPES 256u         /* types of a device */
-#define ACCEL_TAKE_IN_FLIGHT 0x10000u /* steps of a queue in flight */
+#define ACCEL_TAKE_TEXT 4096u                /* bytes of one string */
+#define ACCEL_TAKE_BYTES (UINT64_C(1) << 50) /* bytes of one heap: no machine has them */
+#define ACCEL_TAKE_HEAPS 64u                 /* heaps of a device */
+#define ACCEL_TAKE_TYPES 256u                /* types of a device */
+#define ACCEL_TAKE_IN_FLIGHT 0x10000u        /* steps of a queue in flight */
 
 /** A result code of a slot: 0 and known negative codes pass, everything else becomes ACCEL_E_INTERNAL. A failure
  *  without a text gets one. */

@@ -77,6 +77,9 @@ static int32_t copy_heaps(struct accel_arena *arena, struct accel_facts *facts, 
         if (heaps[i].zero != 0 || (heaps[i].flags & ~(ACCEL_HEAP_HOST | ACCEL_HEAP_DEVICE)) != 0)
             return accel_error_set(error, ACCEL_E_UNSUPPORTED, "driver %s: accel_heap.flags 0x%x has unknown bits",
                                    driver, heaps[i].flags);
+        if (heaps[i].bytes > ACCEL_TAKE_BYTES)
+            return accel_error_set(error, ACCEL_E_LIMIT, "driver %s: accel_heap.bytes %llu, at most %llu are believed",
+                                   driver, (unsigned long long)heaps[i].bytes, (unsigned long long)ACCEL_TAKE_BYTES);
         if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > (UINT64_C(1) << 21))
             return accel_error_set(error, ACCEL_E_INVALID, "driver %s: accel_heap.alignment %llu", driver,
                                    (unsigned long long)alignment);

@@ -381,6 +381,9 @@ static void device_budget(const struct adder *a, struct accel_plan_budget *budge
     if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0)
         return;
     if (ACCEL_CAN(table, memory) && table->memory(a->device->handle, 0, &now, NULL) == ACCEL_OK) {
+        /* A driver that has more free than there is has not measured: its facts are the better claim. */
+        if (now.free > now.total || (facts->heaps[0].bytes != 0 && now.free > facts->heaps[0].bytes))
+            return;
         budget->bytes = now.free;
         budget->origin = accel_plan_text(a->plan, "measured: what driver %s says is free in heap %s", a->device->driver,
                                          facts->heaps[0].name);

@@ -4,33 +4,13 @@
 #include "core/plugin/load.h"
 
 #include <dlfcn.h>
-#include <fenv.h>
 #include <link.h>
 #include <ltdl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/plugin/intake.h"
-
-/* What constructors of a vendor's libraries like to leave changed behind them. */
-struct surroundings {
-    fenv_t arithmetic;
-    sigset_t signals;
-};
-
-static void remember(struct surroundings *before)
-{
-    fegetenv(&before->arithmetic);
-    pthread_sigmask(SIG_SETMASK, NULL, &before->signals);
-}
-
-static void restore(const struct surroundings *before)
-{
-    fesetenv(&before->arithmetic);
-    pthread_sigmask(SIG_SETMASK, &before->signals, NULL);
-}
 
 /* The text of libltdl's last failure belongs to it and is only right under the lock. */
 static int32_t fail_ltdl(struct accel_error *error, const char *path, const char *what)
@@ -104,7 +84,6 @@ static int32_t find_entry(const char *path, lt_dlhandle module, accel_driver_que
 
 int32_t accel_load_open(const char *path, accel_driver_query_function *out_query, struct accel_error *error)
 {
-    struct surroundings before;
     lt_dlhandle module = NULL;
     int32_t code;
     *out_query = NULL;
@@ -114,9 +93,7 @@ int32_t accel_load_open(const char *path, accel_driver_query_function *out_query
         accel_plugins_unlock();
         return code;
     }
-    remember(&before);
     code = open_module(path, &module, error);
-    restore(&before);
     if (code == ACCEL_OK)
         code = find_entry(path, module, out_query, error);
     /* A resident module keeps libltdl in use for ever: the last lt_dlexit would forget it and lose its memory. */

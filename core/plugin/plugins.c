@@ -13,6 +13,7 @@
 #include "core/base/env.h"
 #include "core/base/file.h"
 #include "core/base/paths.h"
+#include "core/base/surroundings.h"
 #include "core/plugin/cache.h"
 #include "core/plugin/gate.h"
 #include "core/plugin/load.h"
@@ -237,10 +238,20 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
 {
     struct accel_plugin *plugin = &record->plugin;
     accel_driver_query_function query = NULL;
-    int32_t code = accel_load_open(plugin->info.path, &query, verdict);
+    struct accel_surroundings before;
+    char words[ACCEL_CHANGED_TEXT];
+    uint32_t changed;
+    int32_t code;
+    accel_surroundings_take(&before);
+    code = accel_load_open(plugin->info.path, &query, verdict);
     if (code == ACCEL_OK)
         code = accel_load_query(plugin->info.path, query, plugin->note, &discovery->plugins->arena, &plugin->driver,
                                 verdict);
+    /* Constructors of vendors' libraries like to leave things changed behind them. */
+    changed = accel_surroundings_restore(&before);
+    if (changed != 0)
+        accel_log_write(discovery->options->log, ACCEL_LOG_WARN, ROOM, "driver=%s slot=load changed=\"%s\" restored=1",
+                        plugin->info.name, accel_surroundings_text(changed, words));
     if (code == ACCEL_OK)
         plugin->info.state = ACCEL_PLUGIN_LOADED;
     return code;

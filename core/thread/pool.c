@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/float_mode.h"
 #include "core/base/fork.h"
-#include "core/thread/float_mode.h"
 #include "core/thread/place.h"
 #include "core/thread/wait.h"
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # linux_*.c is the part of one operating system.
 libaccel_core_la_SOURCES += \
-	%D%/float_mode.h \
 	%D%/linux_place.c \
 	%D%/linux_wait.c \
 	%D%/place.h \

@@ -10,9 +10,33 @@ mocks=$ACCEL_TEST_BUILDDIR/tests/mock/.libs
 drivers=$work/drivers
 mkdir "$drivers"
 chmod 755 "$work" "$drivers"
-for name in missing_symbol wrong_abi crash_in_constructor hang_in_constructor no_note no_entry exec_stack; do
+# What each does wrong: file, code, signal of its probe (0: none), words of the reason.
+cat >"$work/sins" <<'SINS'
+crash_in_constructor ACCEL_E_INTERNAL 11 crashes in load: its probe ended with SIGSEGV
+abort_in_query ACCEL_E_INTERNAL 6 crashes in query: its probe ended with SIGABRT
+exit_in_attach ACCEL_E_INTERNAL 0 ends the process in attach, with the exit status 0
+crash_in_enumerate ACCEL_E_INTERNAL 8 crashes in enumerate: its probe ended with SIGFPE
+hang_in_constructor ACCEL_E_TIMEOUT 0 hangs in load: its probe was ended after 5000 ms
+wrong_abi ACCEL_E_ABI 0 made for the driver ABI 9.7
+short_structs ACCEL_E_INVALID 0 accel_facts.size is 48
+short_table ACCEL_E_INVALID 0 struct accel_instance_table has 16 bytes
+garbage_count ACCEL_E_LIMIT 0 accel_facts.heap_count 4026531840
+garbage_number ACCEL_E_INVALID 0 has a default that is not finite
+lies_about_memory ACCEL_E_LIMIT 0 accel_heap.bytes 18446744073709551615
+leaks ACCEL_E_INVALID 0 leaks: detach leaves 3 blocks
+prints ACCEL_E_INVALID 0 writes to standard output
+missing_symbol ACCEL_E_NOT_FOUND 0 vendor_function_that_is_nowhere
+no_note ACCEL_E_INVALID 0 no .note.accel
+no_entry ACCEL_E_INVALID 0 does not export accel_driver_query
+exec_stack ACCEL_E_INVALID 0 executable stack
+writable ACCEL_E_DENIED 0 everybody may write it
+text ACCEL_E_CORRUPT 0 text.so
+SINS
+while read -r name rest; do
+    case $name in text | writable) continue ;; esac
     cp "$mocks/$name.so" "$drivers/" || exit 99
-done
+done <"$work/sins"
+sins=$(wc -l <"$work/sins")
 cp "$mocks/good.so" "$drivers/writable.so"
 chmod 666 "$drivers/writable.so"
 echo "no ELF" >"$drivers/text.so"
@@ -34,22 +58,30 @@ while [ $row -lt "$count" ]; do
         ;;
     */cpu.so) is "$state" loaded "state of $path" ;; # other drivers want libraries that may not be installed
     esac
-    case $path in
-    */writable.so) is "$(value plugins.$row.code)" ACCEL_E_DENIED "code of a file that everybody may write" ;;
-    */wrong_abi.so) is "$(value plugins.$row.code)" ACCEL_E_ABI "code of another ABI" ;;
-    */hang_in_constructor.so) is "$(value plugins.$row.code)" ACCEL_E_TIMEOUT "code of a hang" ;;
-    */crash_in_constructor.so) [ "$(value plugins.$row.signal)" != 0 ] || fail "no signal of a crash" ;;
-    esac
+    name=$(basename "$path" .so)
+    if [ "${path%/*}" = "$drivers" ]; then
+        read -r _ code signal words <<SIN
+$(grep "^$name " "$work/sins")
+SIN
+        is "$(value plugins.$row.code)" "$code" "code of $name"
+        is "$(value plugins.$row.signal)" "$signal" "signal of $name"
+        case $text in *"$words"*) ;; *) fail "$name: '$text' has no '$words'" ;; esac
+    fi
     row=$((row + 1))
 done
-is $refused 9 "refused rows"
+is $refused "$sins" "refused rows"
 
 # The same as text: a row of each, and reasons below it. Now the results of probes are known.
 try 0 "$accelctl" plugins --drivers "$drivers"
-is "$(grep -c '^[^ ].* refused ' "$work/out")" 9 "refused rows as text"
+is "$(grep -c '^[^ ].* refused ' "$work/out")" "$sins" "refused rows as text"
 is "$(grep -c '^cpu .* loaded ' "$work/out")" 1 "loaded rows as text"
 try 0 "$accelctl" devices --drivers "$drivers"
 has "cpu:cpu0"
+try 0 "$accelctl" plan "$q8" --drivers "$drivers"
+has "cpu0"
+# A device of a refused driver is not there, by name.
+try 4 "$accelctl" run "$q8" --drivers "$drivers" --device crash-in-enumerate --greedy -q -n 5
+one_error "crashes in enumerate: its probe ended with SIGFPE"
 try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5
 is "$(cat "$work/out")" "Once upon a time," "text beside bad drivers"
 

@@ -42,6 +42,12 @@ static int32_t fail(struct accel_error *error, int32_t code, const char *text)
     return code;
 }
 
+static void in_slot(const char *slot)
+{
+    if (direct.on_slot != NULL)
+        direct.on_slot(slot);
+}
+
 static int32_t make(const struct accel_host *host, uint64_t bytes, void **out, struct accel_error *error)
 {
     int32_t code = host->allocate(host, ACCEL_MEMORY_PROGRAM, bytes, 64, out, error);
@@ -191,6 +197,7 @@ static int32_t device_compile(struct accel_driver_device *base, const struct acc
     int32_t code;
     (void)graph_count, (void)options, (void)source, (void)writer, (void)task;
     *out_module = NULL;
+    in_slot("compile");
     if (direct.compile_code != ACCEL_OK)
         return fail(error, direct.compile_code, "the mock was told to compile nothing");
     code = make(device->host, sizeof(*module), &memory, error);
@@ -240,6 +247,7 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
                                   struct accel_error *error)
 {
     (void)base, (void)hardware, (void)hardware_count;
+    in_slot("enumerate");
     if (direct.facts == NULL)
         return sink->device(sink, direct_facts(), error);
     for (uint32_t i = 0; i < direct.fact_count; i++) {
@@ -259,6 +267,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     int32_t code;
     (void)id;
     *out_device = NULL;
+    in_slot("open");
     if (setting_count != 0)
         direct.setting = settings[setting_count - 1];
     if (direct.no_handle)
@@ -286,6 +295,7 @@ static int32_t attach(const struct accel_host *host, uint32_t minor, struct acce
     int32_t code;
     (void)minor;
     *out_instance = NULL;
+    in_slot("attach");
     if (direct.attach_code != ACCEL_OK)
         return fail(error, direct.attach_code, "the mock was told not to attach");
     code = make(host, sizeof(*instance), &memory, error);

@@ -6,6 +6,8 @@
  *   MOCK_NAME   name of the driver
  *   MOCK_NOTE   text of the note, if not the right one
  *   MOCK_MORE   further lines of the note
+ *   MOCK_TAKES  blocks of the host's memory that attach takes and nobody gives back
+ *   MOCK_TABLE_BYTES  what the instance's table says that it has
  *   MOCK_QUERY  linkage of the entry symbol, if not exported
  * After it `static const struct mock mock = {...};` with what happens where.
  */
@@ -23,6 +25,12 @@ _Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 1, "the note below nam
 #ifndef MOCK_NOTE
 #define MOCK_NOTE                                                                                                      \
     "abi_major=0\nabi_minor=1\nabi_lowest=1\nname=" MOCK_NAME "\nversion=1.0\nlicence=Apache-2.0\n" MOCK_MORE
+#endif
+#ifndef MOCK_TAKES
+#define MOCK_TAKES 0
+#endif
+#ifndef MOCK_TABLE_BYTES
+#define MOCK_TABLE_BYTES sizeof(struct accel_instance_table)
 #endif
 #ifndef MOCK_QUERY
 #define MOCK_QUERY __attribute__((__visibility__("default")))
@@ -95,17 +103,20 @@ static int32_t ACCEL_CALL mock_open(struct accel_driver_instance *instance, cons
     return ACCEL_E_UNSUPPORTED;
 }
 
-static const struct accel_instance_table mock_table = {
-    sizeof(struct accel_instance_table), 0, mock_detach, mock_enumerate, mock_open, NULL};
+static const struct accel_instance_table mock_table = {MOCK_TABLE_BYTES, 0,         mock_detach,
+                                                       mock_enumerate,   mock_open, NULL};
 static struct accel_driver_instance mock_instance = {&mock_table};
 
 static int32_t ACCEL_CALL mock_attach(const struct accel_host *host, uint32_t minor,
                                       struct accel_driver_instance **out_instance, struct accel_error *error)
 {
+    void *block;
     (void)minor;
-    (void)error;
     if (mock.in_attach)
         mock.in_attach();
+    for (int i = 0; i < MOCK_TAKES; i++)
+        if (host->allocate(host, ACCEL_MEMORY_HOST, 4096, 64, &block, error) != ACCEL_OK)
+            return ACCEL_E_MEMORY;
     host->log(host, ACCEL_LOG_DEBUG, "mock=" MOCK_NAME " attached=1");
     *out_instance = &mock_instance;
     return ACCEL_OK;

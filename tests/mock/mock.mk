@@ -79,3 +79,23 @@ tests_mock_exec_stack_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,execstack
 mock_drivers += tests/mock/lazy.la
 tests_mock_lazy_la_SOURCES = %D%/lazy.c %D%/mock.h
 tests_mock_lazy_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,lazy
+
+mock_drivers += tests/mock/crash_in_enumerate.la
+tests_mock_crash_in_enumerate_la_SOURCES = %D%/crash_in_enumerate.c %D%/mock.h
+tests_mock_crash_in_enumerate_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/short_structs.la
+tests_mock_short_structs_la_SOURCES = %D%/short_structs.c %D%/mock.h
+tests_mock_short_structs_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/short_table.la
+tests_mock_short_table_la_SOURCES = %D%/short_table.c %D%/mock.h
+tests_mock_short_table_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/lies_about_memory.la
+tests_mock_lies_about_memory_la_SOURCES = %D%/lies_about_memory.c %D%/mock.h
+tests_mock_lies_about_memory_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/leaks.la
+tests_mock_leaks_la_SOURCES = %D%/leaks.c %D%/mock.h
+tests_mock_leaks_la_LDFLAGS = $(test_driver_ldflags)

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/thread/float_mode.h"
+#include "core/base/float_mode.h"
 #include "core/thread/pool.h"
 
 #define MOST 8

@@ -8,6 +8,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,8 @@ struct probe {
     uint32_t hardware_count;
     const char *name; /* of the driver */
     uint32_t devices;
-    int32_t fault; /* first fault of a record that the driver gave, or ACCEL_OK */
+    _Atomic int64_t blocks; /* of the host's memory that the driver did not give back */
+    int32_t fault;          /* first fault of a record that the driver gave, or ACCEL_OK */
     struct accel_error error;
 };
 
@@ -61,6 +64,11 @@ static void say_stage(const char *stage)
 
 /* ---- the smallest host ---- */
 
+static struct probe *probe_of(const struct accel_host *host)
+{
+    return (struct probe *)((uintptr_t)host - offsetof(struct probe, host));
+}
+
 static int32_t ACCEL_CALL host_log(const struct accel_host *host, uint32_t level, const char *text)
 {
     (void)host;
@@ -71,7 +79,6 @@ static int32_t ACCEL_CALL host_log(const struct accel_host *host, uint32_t level
 static int32_t ACCEL_CALL host_allocate(const struct accel_host *host, uint32_t memory_class, uint64_t bytes,
                                         uint64_t alignment, void **out_memory, struct accel_error *error)
 {
-    (void)host;
     *out_memory = NULL;
     if (bytes == 0 || bytes > SIZE_MAX / 2 || alignment == 0 || (alignment & (alignment - 1)) != 0 ||
         memory_class == 0 || memory_class >= ACCEL_MEMORY_END)
@@ -83,12 +90,14 @@ static int32_t ACCEL_CALL host_allocate(const struct accel_host *host, uint32_t 
         return accel_error_set(error, ACCEL_E_MEMORY, "allocate: no memory");
     }
     memset(*out_memory, 0, (size_t)bytes);
+    atomic_fetch_add(&probe_of(host)->blocks, 1);
     return ACCEL_OK;
 }
 
 static int32_t ACCEL_CALL host_release(const struct accel_host *host, void *memory)
 {
-    (void)host;
+    if (memory != NULL)
+        atomic_fetch_sub(&probe_of(host)->blocks, 1);
     free(memory);
     return ACCEL_OK;
 }
@@ -157,6 +166,10 @@ static int32_t use_instance(struct probe *probe, struct accel_driver_instance *i
     answer = instance->table->detach(instance, &own);
     if (answer != ACCEL_OK)
         return accel_error_set(&probe->error, ACCEL_E_INVALID, "its detach failed with the code %d", answer);
+    if (atomic_load(&probe->blocks) > 0)
+        return accel_error_set(&probe->error, ACCEL_E_INVALID,
+                               "leaks: detach leaves %lld blocks of the host's memory that it took",
+                               (long long)atomic_load(&probe->blocks));
     return ACCEL_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file The floating-point mode of a thread as one number: rounding, flush to zero, traps; not the sticky flags. */
-#ifndef ACCEL_CORE_THREAD_FLOAT_MODE_H
-#define ACCEL_CORE_THREAD_FLOAT_MODE_H
+#ifndef ACCEL_CORE_BASE_FLOAT_MODE_H
+#define ACCEL_CORE_BASE_FLOAT_MODE_H
 
 #include <stdint.h>
 
