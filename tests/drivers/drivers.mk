@@ -36,6 +36,10 @@ drivers_tests += tests/drivers/gpu_cache
 tests_drivers_gpu_cache_SOURCES = %D%/gpu_cache.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_cache_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
 
+drivers_tests += tests/drivers/gpu_room
+tests_drivers_gpu_room_SOURCES = %D%/gpu_room.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
+tests_drivers_gpu_room_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
+
 if ACCEL_VULKAN
 drivers_tests += tests/drivers/vulkan_api
 tests_drivers_vulkan_api_SOURCES = %D%/vulkan_api.c %D%/stub.h %D%/stub.c
