@@ -38,7 +38,7 @@ tests_drivers_gpu_cache_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
 
 drivers_tests += tests/drivers/gpu_room
 tests_drivers_gpu_room_SOURCES = %D%/gpu_room.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
-tests_drivers_gpu_room_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
+tests_drivers_gpu_room_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
 
 if ACCEL_VULKAN
 drivers_tests += tests/drivers/vulkan_api

@@ -21,10 +21,17 @@
 #define CONFORM_NAME 64u     /* bytes of a test's name */
 #define CONFORM_TESTS 1024u  /* most tests */
 #define CONFORM_FAILURES 12u /* failures after which a test ends */
+#define CONFORM_KEPT 48u     /* compiled cases that stay while later ones run */
 
 /** A stream of numbers that a seed fixes. */
 struct conform_random {
     uint64_t state;
+};
+
+/** A compiled case. */
+struct conform_kept {
+    struct accel_module *module;
+    struct accel_builder *builder; /**< of its graph */
 };
 
 /** What a test has to work with. The context and the device are there when the test asks for them. */
@@ -39,6 +46,8 @@ struct conform {
     struct accel_context *context;
     struct accel_device *device;
     struct accel_error error;
+    struct conform_kept kept[CONFORM_KEPT]; /**< a ring */
+    uint32_t kept_next;
     uint32_t failures;
 };
 

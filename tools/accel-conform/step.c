@@ -185,16 +185,16 @@ bool step_make(struct step *step, const struct trial *trial)
            bind(step);
 }
 
-void step_free(struct step *step)
+struct accel_module *step_free(struct step *step)
 {
     accel_set_free(step->set);
     accel_queue_free(step->queue);
     accel_weights_free(step->weights);
-    accel_module_free(step->module);
     for (uint32_t v = 0; v < TRIAL_VALUES; v++) {
         accel_buffer_free(step->buffers[v]);
         accel_state_free(step->states[v]);
     }
+    return step->module;
 }
 
 /* ---- running ---- */

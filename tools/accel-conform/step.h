@@ -33,7 +33,8 @@ int32_t step_claim(struct accel_device *device, const struct accel_graph *const 
 bool step_make(struct step *step, const struct trial *trial);
 /** Runs one step of `rows` rows and compares its outputs. */
 bool step_run(struct step *step, const struct trial *trial, uint64_t rows, double tolerance);
-void step_free(struct step *step);
+/** Frees all but the module, which is handed over. */
+struct accel_module *step_free(struct step *step);
 
 /** Moves bytes into and out of a buffer, by steps or through its address. */
 int32_t step_put(struct step *step, struct accel_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes,

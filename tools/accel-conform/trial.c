@@ -169,6 +169,19 @@ static bool ask(struct trial *trial, double *out_tolerance)
 
 /* ---- the run ---- */
 
+/* Modules stay for a while: drivers need not compile again what they share, and what they share has to hold when others
+ * go. */
+static void keep(struct trial *trial, struct accel_module *module)
+{
+    struct conform *conform = trial->conform;
+    struct conform_kept *kept = &conform->kept[conform->kept_next++ % CONFORM_KEPT];
+
+    accel_module_free(kept->module);
+    accel_builder_free(kept->builder);
+    *kept = (struct conform_kept){module, trial->builder};
+    trial->builder = NULL;
+}
+
 static void run_steps(struct trial *trial, double tolerance)
 {
     const uint64_t rows[3] = {trial->rows, 1, trial->rows};
@@ -179,7 +192,7 @@ static void run_steps(struct trial *trial, double tolerance)
         for (uint32_t i = 0; i < count; i++)
             if (!step_run(&step, trial, count == 3 ? rows[i] : trial->rows, tolerance))
                 break;
-    step_free(&step);
+    keep(trial, step_free(&step));
 }
 
 bool trial_run(struct trial *trial)
