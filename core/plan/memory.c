@@ -279,7 +279,7 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
 
 static int32_t add_state(struct adder *a)
 {
-    uint64_t row = 0, bytes;
+    uint64_t row = 0, half = 0, bytes;
     if (a->estimate.given[ACCEL_MEMORY_STATE])
         return add_estimated(a, ACCEL_MEMORY_STATE);
     for (uint32_t i = 0; i < a->work->part_count; i++) {
@@ -287,7 +287,8 @@ static int32_t add_state(struct adder *a)
         struct accel_type_layout layout;
         if (!accel_type_describe(part->type, &layout) || part->row % layout.block_values != 0)
             return accel_error_set(a->error, ACCEL_E_INVALID, "part %" PRIu32 " of the state has no size", i);
-        if (!accel_type_bytes(&layout, 1, part->row, &bytes) || !accel_add_u64(row, bytes, &row))
+        if (!accel_type_bytes(&layout, 1, part->row, &bytes) || !accel_add_u64(row, bytes, &row) ||
+            !accel_mul_u64(part->row, 2, &bytes) || !accel_add_u64(half, bytes, &half))
             return too_large(a);
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))
@@ -296,8 +297,9 @@ static int32_t add_state(struct adder *a)
     return add_row(a, ACCEL_MEMORY_STATE, bytes, bytes,
                    accel_plan_text(a->plan,
                                    "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
-                                   " bytes for each slot of all parts",
-                                   a->work->part_count, a->work->slots, row));
+                                   " bytes for each slot of all parts, %.2fx of f16",
+                                   a->work->part_count, a->work->slots, row,
+                                   half == 0 ? 1.0 : (double)row / (double)half));
 }
 
 /* Inputs and outputs, a buffer for each. */

@@ -120,10 +120,18 @@ int32_t accel_sketch_work(struct accel_sketcher *s)
 
 /* ---- keys and values ---- */
 
+/* Where a window says what is seen, pages behind it leave, unless tokens slide: then those that they saw stay. A step
+ * needs the window of its first token and its own, the sinks have pages of their own. */
 static uint64_t cached_tokens(const struct accel_sketcher *s)
 {
-    uint64_t window = number_of(s->plan, "kv.window", UINT64_MAX);
-    return window < s->context ? window : s->context;
+    const char *full = accel_plan_value(s->plan, "kv.full")->value;
+    uint64_t page = strcmp(full, "prune") == 0 ? 1 : number_of(s->plan, "attention.page", 1);
+    uint64_t window = number_of(s->plan, "kv.window", 0), sinks = number_of(s->plan, "kv.sinks", 0), room;
+    if (window == 0 || strcmp(full, "slide") == 0)
+        return s->context;
+    page = page < s->context ? page : s->context;
+    room = ((sinks + page - 1) / page + (window + s->batch + 2 * page - 3) / page) * page;
+    return room < s->context ? room : s->context;
 }
 
 static uint64_t token_bytes(const struct accel_sketcher *s, const struct accel_sketch_component *c)

@@ -171,6 +171,100 @@ static void test_window(void **state)
     close_all(sessions[0], s.model, s.context);
 }
 
+enum { LONG = 400 };
+
+/* Caches hold what the window, a step and the sinks need, and no logit can tell: the same as with all of it. */
+static void test_window_memory(void **state)
+{
+    static const struct accel_given pages[] = {
+        {"kv.window", "24tok", "test"}, {"kv.sinks", "5tok", "test"}, {"context", "512tok", "test"}};
+    static const struct accel_given one[] = {{"kv.window", "24tok", "test"},
+                                             {"kv.sinks", "5tok", "test"},
+                                             {"context", "512tok", "test"},
+                                             {"attention.page", "512tok", "test"}};
+    struct subject s;
+    struct accel_session *narrow, *whole;
+    struct accel_error error = {0};
+    const float *logits, *expected;
+    int32_t ids[LONG];
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < LONG; i++)
+        ids[i] = id_of(i);
+    narrow = open_session(&s, pages, 3);
+    whole = open_session(&s, one, 4);
+    /* Pages of 8: one for the sinks, six for 24 + 16 - 1 tokens that begin anywhere. */
+    assert_int_equal(narrow->options.slots, 7 * 8);
+    assert_int_equal(whole->options.slots, 512);
+    for (uint32_t fed = 0; fed < LONG;) {
+        uint32_t count = 1 + fed % 37 < LONG - fed ? 1 + fed % 37 : LONG - fed;
+
+        OK(accel_session_feed(narrow, ids + fed, count, &logits, &error));
+        OK(accel_session_feed(whole, ids + fed, count, &expected, &error));
+        fed += count;
+        assert_int_equal(accel_session_length(narrow), fed);
+        assert_true(narrow->kv.sequences[0].length <= 56);
+        assert_near(logits, expected, sizes.vocabulary);
+    }
+    assert_int_equal(narrow->kv.sequences[0].position[4], 4);
+    /* Back by as much as the window is still there, and not by more; to the sinks, as to nothing, always. */
+    OK(accel_session_truncate(narrow, LONG - 5, &error));
+    OK(accel_session_truncate(whole, LONG - 5, &error));
+    OK(accel_session_feed(narrow, ids, 3, &logits, &error));
+    OK(accel_session_feed(whole, ids, 3, &expected, &error));
+    assert_near(logits, expected, sizes.vocabulary);
+    assert_int_equal(accel_session_truncate(narrow, 100, &error), ACCEL_E_LIMIT);
+    assert_non_null(strstr(error.text, "left the window"));
+    assert_int_equal(accel_session_length(narrow), LONG - 2);
+    OK(accel_session_truncate(narrow, 3, &error));
+    OK(accel_session_truncate(whole, 3, &error));
+    OK(accel_session_feed(narrow, ids + 3, 200, &logits, &error));
+    OK(accel_session_feed(whole, ids + 3, 200, &expected, &error));
+    assert_near(logits, expected, sizes.vocabulary);
+    /* The context is as long as it was. */
+    OK(accel_session_feed(narrow, ids, 512 - 203, &logits, &error));
+    assert_int_equal(accel_session_feed(narrow, ids, 1, &logits, &error), ACCEL_E_LIMIT);
+    accel_session_free(whole);
+    close_all(narrow, s.model, s.context);
+}
+
+/* Two sequences, one of them a fork behind the window: pages that both have leave either. */
+static void test_window_fork(void **state)
+{
+    static const struct accel_given given[] = {{"kv.window", "24tok", "test"},
+                                               {"kv.sinks", "5tok", "test"},
+                                               {"context", "512tok", "test"},
+                                               {"sequences", "2", "test"}};
+    struct subject s;
+    struct accel_session *session;
+    struct accel_error error = {0};
+    int32_t ids[LONG];
+    const float *logits;
+    uint32_t fork;
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < LONG; i++)
+        ids[i] = id_of(i);
+    session = open_session(&s, given, 4);
+    OK(accel_session_feed(session, ids, 150, &logits, &error));
+    assert_int_equal(accel_session_fork(session, 0, 100, &fork, &error), ACCEL_E_LIMIT);
+    OK(accel_session_fork(session, 0, 149, &fork, &error));
+    assert_int_equal(accel_session_sequence_length(session, fork), 149);
+    OK(accel_session_truncate(session, 149, &error));
+    for (uint32_t i = 149; i < LONG; i++) {
+        const struct accel_session_part parts[2] = {{ids + i, 1, 0, 1}, {ids + i, 1, fork, 1}};
+
+        OK(accel_session_step(session, parts, 2, &logits, &error));
+        assert_near(logits, logits + sizes.vocabulary, sizes.vocabulary);
+    }
+    OK(accel_session_close(session, fork, &error));
+    OK(accel_session_truncate(session, 0, &error));
+    assert_int_equal(session->kv.free_count, session->kv.pages);
+    close_all(session, s.model, s.context);
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -207,6 +301,8 @@ int main(void)
         {"sinks over more than a page", test_slide, NULL, NULL, (void *)"11tok"},
         {"pruned by recency", test_prune, NULL, NULL, NULL},
         {"window", test_window, NULL, NULL, NULL},
+        {"caches as long as a window", test_window_memory, NULL, NULL, NULL},
+        {"a fork behind a window", test_window_fork, NULL, NULL, NULL},
         {"refusals", test_refusals, NULL, NULL, NULL},
     };
 

@@ -120,6 +120,47 @@ static void test_allocations(void **state)
     end(&s);
 }
 
+/* Steps of several sequences: of one token each, of a prompt beside them, after a fork whose page is copied by the
+ * first that writes it, and with tokens that leave. */
+static void test_step_allocations(void **state)
+{
+    const struct accel_given given[] = {{"sequences", "3", "test"},        {"context", "64tok", "test"},
+                                        {"batch", "16tok", "test"},        {"kv.full", "slide", "test"},
+                                        {"kv.sinks", "4tok", "test"},      {"cpu.threads", *state, "test"},
+                                        {"attention.page", "8tok", "test"}};
+    struct accel_session_options options = {
+        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+    const int32_t ids[10] = {5, 17, 400, 3, 8, 77, 120, 9, 300, 301};
+    struct subject s;
+    struct accel_error error = {0};
+    const float *logits;
+    unsigned long before;
+    uint32_t other, fork;
+
+    if (!COUNTED) {
+        print_message("skipped: allocations cannot be counted under a sanitizer\n");
+        skip();
+    }
+    begin(&s, *state, "16tok");
+    accel_session_free(s.session);
+    OK(accel_session_create(s.context, s.model, &options, &s.session, &error));
+    OK(accel_session_load(s.session, &error));
+    OK(accel_session_feed(s.session, ids, 10, &logits, &error));
+    before = atomic_load(&allocations);
+    assert_int_equal(accel_session_open(s.session, &other, &error), ACCEL_OK);
+    assert_int_equal(accel_session_fork(s.session, 0, 10, &fork, &error), ACCEL_OK);
+    for (uint32_t i = 0; i < 100; i++) {
+        const struct accel_session_part parts[3] = {
+            {ids + i % 10, 1, 0, 1}, {ids, 1 + i % 10, other, i % 2}, {ids + i % 7, 1, fork, 1}};
+
+        assert_int_equal(accel_session_step(s.session, parts, i < 3 ? 3 : 1 + i % 3, &logits, &error), ACCEL_OK);
+    }
+    assert_int_equal(accel_session_close(s.session, fork, &error), ACCEL_OK);
+    assert_int_equal(atomic_load(&allocations), before);
+    assert_true(accel_session_sequence_length(s.session, other) < 64 + 1);
+    end(&s);
+}
+
 /* ---- cancel ---- */
 
 enum { LONG = 1000 };
@@ -321,6 +362,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"no allocation in a step, 1 thread", test_allocations, NULL, NULL, one},
         {"no allocation in a step, 2 threads", test_allocations, NULL, NULL, two},
+        {"no allocation in a step of several sequences, 1 thread", test_step_allocations, NULL, NULL, one},
+        {"no allocation in a step of several sequences, 2 threads", test_step_allocations, NULL, NULL, two},
         {"a long feed is cancelled, 1 thread", test_cancel_feed, NULL, NULL, one},
         {"a long feed is cancelled, 2 threads", test_cancel_feed, NULL, NULL, two},
         {"a text is cancelled", test_cancel_text, NULL, NULL, two},

@@ -43,8 +43,13 @@ static int32_t go_to(struct batch *b, uint32_t sequence, uint64_t depth)
     const float *logits;
     int32_t code = ACCEL_OK;
 
-    if (length > depth)
-        return accel_session_sequence_truncate(b->session, sequence, depth, &b->bench->error);
+    if (length > depth && accel_session_sequence_truncate(b->session, sequence, depth, NULL) == ACCEL_OK)
+        return ACCEL_OK;
+    /* What is behind a window does not come back: the text is read again. */
+    if (length > depth) {
+        accel_session_sequence_truncate(b->session, sequence, 0, NULL);
+        length = 0;
+    }
     while (code == ACCEL_OK && length < depth) {
         const struct accel_session_part part = {
             .ids = b->ids + length, .count = depth - length < most ? depth - length : most, .sequence = sequence};

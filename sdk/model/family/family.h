@@ -27,7 +27,8 @@ struct step_options {
     uint64_t batch;                   /* most tokens of a step */
     uint64_t outputs;                 /* most rows of logits of a step, at most batch */
     uint64_t slots;                   /* tokens that the caches hold */
-    uint64_t context;                 /* most tokens that a sequence caches */
+    uint64_t context;                 /* most tokens of a sequence */
+    uint64_t room;                    /* of them cached at the same time: fewer where nobody sees the others */
     uint64_t sequences;               /* most sequences of a step */
     uint64_t page;                    /* tokens in a page of the caches */
     uint64_t window;                  /* newest tokens that a query sees; 0: all */

@@ -475,7 +475,7 @@ static void inputs_of(struct maker *m)
 {
     struct step_graph *step = m->step;
     struct accel_dim none = fixed(0), ends;
-    uint64_t pages = (m->options->context + m->options->page - 1) / m->options->page;
+    uint64_t pages = (m->options->room + m->options->page - 1) / m->options->page;
 
     accel_builder_symbol(m->builder, "tokens", 1, m->options->batch, &m->tokens, m->error);
     accel_builder_symbol(m->builder, "outputs", 1, m->options->outputs, &m->outputs, m->error);

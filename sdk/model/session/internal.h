@@ -178,6 +178,9 @@ int32_t session_make_room(struct accel_session *session, struct kv_sequence *seq
 int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,
                     struct accel_error *error);
 
+/* Tokens of a sequence: those that are cached, and with kv.full=stop those of them that have left its window, too. */
+uint64_t session_length(const struct accel_session *session, const struct kv_sequence *sequence);
+
 /* 1 where a sequence holds all that it may. */
 uint32_t session_is_full(const struct accel_session *session, uint32_t sequence);
 

@@ -9,6 +9,16 @@ static uint64_t pages_of(uint64_t page, uint64_t tokens)
     return tokens / page + (tokens % page != 0);
 }
 
+uint64_t kv_room(uint64_t page, uint64_t window, uint64_t sinks, uint64_t batch)
+{
+    return (pages_of(page, sinks) + pages_of(page, window + batch + page - 2)) * page;
+}
+
+uint64_t kv_kept(const struct kv *kv)
+{
+    return pages_of(kv->page, kv->sinks) * kv->page;
+}
+
 uint64_t kv_slots(uint32_t sequences, uint64_t page, uint64_t context)
 {
     return sequences * pages_of(page, context) * page;

@@ -26,7 +26,7 @@ struct kv_sequence {
 
 struct kv {
     uint64_t page;    /* tokens of a page */
-    uint64_t context; /* most tokens that a sequence caches */
+    uint64_t context; /* most tokens that a sequence caches at the same time */
     uint32_t pages_each;
     uint32_t pages; /* in all */
     uint32_t sinks; /* first tokens of a sequence that never leave */
@@ -49,6 +49,13 @@ struct kv_copy {
 int32_t kv_create(struct kv *kv, uint32_t sequences, uint64_t page, uint64_t context, uint32_t sinks,
                   uint32_t with_mass, struct accel_error *error);
 void kv_free(struct kv *kv);
+
+/* Tokens that pages of `page` have to hold for a step of `batch`, each of which sees `window` tokens up to itself and
+ * the first `sinks`: those of whole pages, some of whose first ones nobody sees any more. */
+uint64_t kv_room(uint64_t page, uint64_t window, uint64_t sinks, uint64_t batch);
+
+/* The place behind the pages that the sinks begin in: what leaves a sequence leaves from there on. */
+uint64_t kv_kept(const struct kv *kv);
 
 /* Slots in all. */
 uint64_t kv_slots(uint32_t sequences, uint64_t page, uint64_t context);

@@ -188,28 +188,41 @@ static int32_t settle_full(struct accel_session *session, struct accel_error *er
     return check_full(session, error);
 }
 
-/* Tokens of a page. A single sequence that only grows has one page, so that nothing is looked up; tokens that are
- * pruned leave one by one; of a short context whole pages have to be able to leave. */
-static uint64_t page_of(const struct accel_session *session, uint64_t wished)
+/* Tokens that a sequence keeps in pages of `page`, so that each of a step sees its window. Where tokens slide, those
+ * behind a window count again once those before them have left: all are kept. */
+static uint64_t room_of(const struct accel_session *session, uint64_t page)
 {
     const struct step_options *options = &session->options;
 
-    if (session->full == FULL_PRUNE)
-        return 1;
-    if (session->full == FULL_SLIDE)
-        return smaller(wished, options->context / 4);
-    return options->sequences == 1 ? options->context : smaller(wished, options->context);
+    if (options->window == 0 || session->full == FULL_SLIDE)
+        return options->context;
+    return smaller(options->context, kv_room(page, options->window, options->sinks, options->batch));
 }
 
-/* Sequences and pages. */
+/* Tokens of a page, and of all that a sequence keeps. A single sequence of which nothing leaves has one page, so that
+ * nothing is looked up; tokens that are pruned leave one by one; of a short context whole pages have to be able to
+ * leave. */
+static void settle_pages(struct accel_session *session, uint64_t wished)
+{
+    struct step_options *options = &session->options;
+
+    options->page = smaller(wished, options->context);
+    if (session->full == FULL_PRUNE)
+        options->page = 1;
+    if (session->full == FULL_SLIDE)
+        options->page = smaller(wished, options->context / 4);
+    options->room = room_of(session, options->page);
+    if (session->full == FULL_STOP && options->sequences == 1 && options->room == options->context)
+        options->page = options->context;
+    options->slots = kv_slots((uint32_t)options->sequences, options->page, options->room);
+}
+
 static int32_t settle_sequences(struct accel_session *session, struct accel_error *error)
 {
     struct step_options *options = &session->options;
-    int64_t sequences = 1, page = 0;
+    int64_t sequences = 1;
     int32_t code = accel_plan_setting_number(session->plan, "sequences", &sequences, error);
 
-    if (code == ACCEL_OK)
-        code = accel_plan_setting_number(session->plan, "attention.page", &page, error);
     if (code != ACCEL_OK)
         return code;
     if (sequences > 1 && session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
@@ -217,8 +230,6 @@ static int32_t settle_sequences(struct accel_session *session, struct accel_erro
                                "%s: dynamic rotary scaling has one base for a step: sequences has to be 1",
                                accel_model_file_path(session->model->file));
     options->sequences = (uint64_t)sequences;
-    options->page = page_of(session, (uint64_t)page);
-    options->slots = kv_slots((uint32_t)sequences, options->page, options->context);
     return ACCEL_OK;
 }
 
@@ -241,11 +252,13 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     struct step_options *options = &session->options;
     const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
     const struct accel_plan_setting *load = accel_plan_setting_find(session->plan, "weights.load");
-    int64_t context = 0, batch = 0;
+    int64_t context = 0, batch = 0, page = 0;
     int32_t code = number_or_auto(session->plan, "context", &context, error);
 
     if (code == ACCEL_OK)
         code = number_or_auto(session->plan, "batch", &batch, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_setting_number(session->plan, "attention.page", &page, error);
     if (code == ACCEL_OK)
         code = cache_type(session->plan, "kv.type.k", session->model->config.head_size, &options->k_type, error);
     if (code == ACCEL_OK)
@@ -265,6 +278,7 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     /* What one step adds has to fit beside what never leaves. */
     if (session->full != FULL_STOP)
         options->batch = smaller(options->batch, larger(options->context / 2, options->sequences));
+    settle_pages(session, (uint64_t)page);
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;

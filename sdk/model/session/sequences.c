@@ -14,9 +14,15 @@ static int32_t find_open(const struct accel_session *session, uint32_t index, st
     return ACCEL_OK;
 }
 
+uint64_t session_length(const struct accel_session *session, const struct kv_sequence *sequence)
+{
+    return session->full == FULL_STOP ? (uint64_t)kv_next(sequence) : sequence->length;
+}
+
 uint32_t session_is_full(const struct accel_session *session, uint32_t sequence)
 {
-    return session->full == FULL_STOP && session->kv.sequences[sequence].length == session->options.context;
+    return session->full == FULL_STOP &&
+           session_length(session, &session->kv.sequences[sequence]) == session->options.context;
 }
 
 uint32_t accel_session_sequences(const struct accel_session *session)
@@ -43,6 +49,27 @@ int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence
     return ACCEL_OK;
 }
 
+/* The place of the token behind the first `length`, where all that it would see is still there. */
+static int32_t find_place(const struct accel_session *session, uint32_t index, uint64_t length, uint64_t *out_place,
+                          struct accel_error *error)
+{
+    const struct kv_sequence *sequence = &session->kv.sequences[index];
+    uint64_t held = session_length(session, sequence), left = held - sequence->length;
+    uint64_t kept = kv_kept(&session->kv);
+
+    if (length > held)
+        return accel_error_set(error, ACCEL_E_INVALID, "sequence %u holds %llu tokens, not %llu", index,
+                               (unsigned long long)held, (unsigned long long)length);
+    *out_place = length <= kept ? length : length - left;
+    if (left == 0 || length <= kept || length + 1 >= kept + left + session->options.window)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_LIMIT,
+                    "sequence %u cannot go back to its first %llu tokens: of its %llu, %llu have left the window",
+                    index, (unsigned long long)length, (unsigned long long)held, (unsigned long long)left);
+    accel_error_remedy(error, "begin again with none, and feed them");
+    return ACCEL_E_LIMIT;
+}
+
 int32_t accel_session_close(struct accel_session *session, uint32_t sequence, struct accel_error *error)
 {
     struct kv_sequence *found;
@@ -59,38 +86,37 @@ int32_t accel_session_fork(struct accel_session *session, uint32_t from, uint64_
                            struct accel_error *error)
 {
     struct kv_sequence *source;
+    uint64_t place;
     int32_t code = find_open(session, from, &source, error);
 
     *out_sequence = UINT32_MAX;
     if (code != ACCEL_OK)
         return code;
-    if (length > source->length)
-        return accel_error_set(error, ACCEL_E_INVALID, "sequence %u holds %llu tokens, not %llu", from,
-                               (unsigned long long)source->length, (unsigned long long)length);
-    code = accel_session_open(session, out_sequence, error);
+    code = find_place(session, from, length, &place, error);
     if (code == ACCEL_OK)
-        kv_share(&session->kv, source, length, &session->kv.sequences[*out_sequence]);
+        code = accel_session_open(session, out_sequence, error);
+    if (code == ACCEL_OK)
+        kv_share(&session->kv, source, place, &session->kv.sequences[*out_sequence]);
     return code;
 }
 
 uint64_t accel_session_sequence_length(const struct accel_session *session, uint32_t sequence)
 {
-    return sequence < session->kv.count ? session->kv.sequences[sequence].length : 0;
+    return sequence < session->kv.count ? session_length(session, &session->kv.sequences[sequence]) : 0;
 }
 
 int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t sequence, uint64_t length,
                                         struct accel_error *error)
 {
     struct kv_sequence *found;
+    uint64_t place;
     int32_t code = find_open(session, sequence, &found, error);
 
-    if (code != ACCEL_OK)
-        return code;
-    if (length > found->length)
-        return accel_error_set(error, ACCEL_E_INVALID, "the session holds %llu tokens, not %llu",
-                               (unsigned long long)found->length, (unsigned long long)length);
-    kv_truncate(&session->kv, found, length);
-    return ACCEL_OK;
+    if (code == ACCEL_OK)
+        code = find_place(session, sequence, length, &place, error);
+    if (code == ACCEL_OK)
+        kv_truncate(&session->kv, found, place);
+    return code;
 }
 
 int32_t accel_session_truncate(struct accel_session *session, uint64_t length, struct accel_error *error)
@@ -151,22 +177,23 @@ static int32_t read_sinks(struct accel_session *session, struct kv_sequence *seq
     return code;
 }
 
-/* Leaves out what has to go for `count` more tokens: more than the sinks stays, or nothing leaves. */
+/* Leaves out what has to go for `count` more tokens: more than the sinks stays, or nothing leaves. With kv.full=stop
+ * that is what no window reaches any more: its length has been checked. */
 static int32_t make_space(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
                           struct accel_error *error)
 {
     struct kv *kv = &session->kv;
     uint64_t over, drop;
 
-    if (session->full == FULL_STOP || sequence->length + count <= kv->context)
+    if (sequence->length + count <= kv->context)
         return ACCEL_OK;
     over = sequence->length + count - kv->context;
     drop = (over + kv->page - 1) / kv->page * kv->page;
     if (drop + kv->sinks >= sequence->length)
         return accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens at once are too many for a context of %llu",
                                (unsigned long long)count, (unsigned long long)kv->context);
-    if (session->full == FULL_PRUNE) {
-        kv_drop(kv, sequence, kv->sinks, drop);
+    if (session->full != FULL_SLIDE) {
+        kv_drop(kv, sequence, kv_kept(kv), drop);
         return ACCEL_OK;
     }
     kv_drop(kv, sequence, 0, drop);

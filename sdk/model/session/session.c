@@ -65,7 +65,7 @@ static int32_t make_sets(struct accel_session *session, struct accel_error *erro
 static int32_t make_sequences(struct accel_session *session, struct accel_error *error)
 {
     const struct step_options *options = &session->options;
-    int32_t code = kv_create(&session->kv, (uint32_t)options->sequences, options->page, options->context,
+    int32_t code = kv_create(&session->kv, (uint32_t)options->sequences, options->page, options->room,
                              (uint32_t)options->sinks, session->by_usage, error);
 
     session->step_parts = calloc(options->sequences, sizeof *session->step_parts);
@@ -152,7 +152,7 @@ uint64_t accel_session_context(const struct accel_session *session)
 
 uint64_t accel_session_length(const struct accel_session *session)
 {
-    return session->kv.count == 0 ? 0 : session->kv.sequences[0].length;
+    return session->kv.count == 0 ? 0 : session_length(session, &session->kv.sequences[0]);
 }
 
 uint64_t accel_session_batch(const struct accel_session *session)

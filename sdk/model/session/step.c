@@ -46,7 +46,7 @@ static void fill_inputs(struct accel_session *session, const struct step_part *p
     if (outputs == 0)
         ((int32_t *)session->slots[SLOT_ROWS].bytes)[outputs++] = (int32_t)tokens - 1;
     if (session->slots[SLOT_FREQUENCY].buffer != NULL)
-        rope_frequencies(&session->model->config.rope, parts[0].place + parts[0].count, NULL,
+        rope_frequencies(&session->model->config.rope, (uint64_t)parts[0].position + parts[0].count, NULL,
                          session->slots[SLOT_FREQUENCY].bytes);
     symbols[SYMBOL_TOKENS] = tokens;
     symbols[SYMBOL_OUTPUTS] = outputs;
@@ -157,11 +157,13 @@ int32_t session_check_ids(const struct accel_session *session, const int32_t *id
 static int32_t check_length(const struct accel_session *session, const struct kv_sequence *sequence, uint64_t count,
                             struct accel_error *error)
 {
-    if (session->full != FULL_STOP || count <= session->options.context - sequence->length)
+    uint64_t length = session_length(session, sequence);
+
+    if (session->full != FULL_STOP || count <= session->options.context - length)
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
                     (unsigned long long)count, (unsigned long long)session->options.context,
-                    (unsigned long long)sequence->length);
+                    (unsigned long long)length);
     accel_error_remedy(error, "a longer context (--set context), a shorter text, or --set kv.full=slide");
     return ACCEL_E_LIMIT;
 }

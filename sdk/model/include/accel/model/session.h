@@ -88,20 +88,21 @@ ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_sessi
  * Once: a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
 ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Most tokens that the caches hold of a sequence. */
+/** Most tokens of a sequence; with kv.full=slide or prune the most that it holds, however long it grows. */
 ACCEL_API uint64_t accel_session_context(const struct accel_session *session) ACCEL_NOEXCEPT;
-/** Tokens of sequence 0 in the caches now. */
+/** Tokens of sequence 0: those that it was fed, and with kv.full=slide or prune those of them that have not left. */
 ACCEL_API uint64_t accel_session_length(const struct accel_session *session) ACCEL_NOEXCEPT;
 /** Most tokens of one step; longer feeds are cut into steps of so many. */
 ACCEL_API uint64_t accel_session_batch(const struct accel_session *session) ACCEL_NOEXCEPT;
 
 /* The calls without a sequence are about sequence 0, which is open from the beginning. */
 
-/** Feeds tokens and answers the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_LIMIT when
- * the caches cannot hold them, ACCEL_E_INVALID for an id outside of the vocabulary, ACCEL_E_CANCELLED between two
- * steps; steps that were done before a failure stay. With dynamic rotary scaling a step past the original context uses
- * the base of the length that it reaches, and cached keys keep the base of the step that wrote them: there the logits
- * depend on how the tokens were cut into steps. */
+/** Feeds tokens and answers the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_INVALID for
+ * an id outside of the vocabulary, ACCEL_E_CANCELLED between two steps; steps that were done before a failure stay.
+ * Where the context is full, kv.full says what happens: stop is ACCEL_E_LIMIT, before anything is fed; slide and prune
+ * let the oldest tokens but the first kv.sinks leave, as many as this feed needs, so that it never ends there. With
+ * dynamic rotary scaling a step past the original context uses the base of the length that it reaches, and cached keys
+ * keep the base of the step that wrote them: there the logits depend on how the tokens were cut into steps. */
 ACCEL_API int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
                                      const float **out_logits, struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -113,14 +114,16 @@ ACCEL_API int32_t accel_session_score(struct accel_session *session, const int32
                                       accel_logits_function function, void *data,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Forgets all tokens past the first `length`. */
+/** Forgets all tokens past the first `length`. ACCEL_E_LIMIT, and nothing happens, where kv.window has let tokens leave
+ * that the next one would see; 0 can always be had. */
 ACCEL_API int32_t accel_session_truncate(struct accel_session *session, uint64_t length,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* ---- several sequences ----
  *
  * Sequences share the weights of a step, so that a step of several costs little more than one of a single one. Their
- * caches are pages of `attention.page` tokens out of one pool that has room for `sequences` times `context` tokens. */
+ * caches are pages of `attention.page` tokens out of one pool that has room for `sequences` times `context` tokens, or
+ * times what kv.window, kv.sinks and a step need where that is less. */
 
 /** Tokens of one sequence for a step: a single token, or as much of a prompt as the step has room for. Closed. */
 struct accel_session_part {
@@ -138,7 +141,7 @@ ACCEL_API int32_t accel_session_open(struct accel_session *session, uint32_t *ou
                                      struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Opens a sequence that begins with the first `length` tokens of another one, and shares their pages with it: only a
- * page that both go on to write is copied, by the first that does. */
+ * page that both go on to write is copied, by the first that does. Refuses a `length` as truncate does. */
 ACCEL_API int32_t accel_session_fork(struct accel_session *session, uint32_t from, uint64_t length,
                                      uint32_t *out_sequence, struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -146,10 +149,10 @@ ACCEL_API int32_t accel_session_fork(struct accel_session *session, uint32_t fro
 ACCEL_API int32_t accel_session_close(struct accel_session *session, uint32_t sequence,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Tokens of a sequence in the caches; 0 of one that is not open. */
+/** Tokens of a sequence, as accel_session_length counts them; 0 of one that is not open. */
 ACCEL_API uint64_t accel_session_sequence_length(const struct accel_session *session, uint32_t sequence) ACCEL_NOEXCEPT;
 
-/** Forgets all tokens of a sequence past the first `length`. */
+/** Forgets all tokens of a sequence past the first `length`, as accel_session_truncate does. */
 ACCEL_API int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t sequence, uint64_t length,
                                                   struct accel_error *error) ACCEL_NOEXCEPT;
 
