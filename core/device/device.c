@@ -120,12 +120,54 @@ static void device_destroy(struct accel_object *object)
     struct accel_device *device = (struct accel_device *)object;
     struct accel_error error = {0};
     int32_t code;
+    accel_memory_give(&object->context->memory, device->settings);
     if (device->handle == NULL)
         return;
     code = device->handle->table->close(device->handle, &error);
     if (code != ACCEL_OK)
         accel_log_write(&object->context->log, ACCEL_LOG_ERROR, "device", "device=%s close=%s text=\"%s\"",
                         device->listed->info.name, accel_error_name(code), error.text);
+}
+
+static char *copy_text(char **place, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = memcpy(*place, text, bytes);
+    *place += bytes;
+    return copy;
+}
+
+/* Keeps the settings as they were given: a worker opens the device as this process did. */
+static int32_t keep_settings(struct accel_device *device, const struct accel_given *given, uint32_t count,
+                             struct accel_error *error)
+{
+    uint64_t bytes = 0;
+    void *block = NULL;
+    char *place;
+    int32_t code;
+    for (uint32_t i = 0; i < count; i++)
+        if (key_of(given[i].key, device->driver) != NULL)
+            bytes += sizeof(*given) + strlen(given[i].key) + strlen(given[i].value) + strlen(given[i].origin) + 3;
+    if (bytes == 0)
+        return ACCEL_OK;
+    code = accel_memory_take(&device->object.context->memory, ACCEL_MEMORY_HOST, bytes, 0, &block, error);
+    if (code != ACCEL_OK)
+        return code;
+    device->settings = block;
+    for (uint32_t i = 0; i < count; i++)
+        device->setting_count += key_of(given[i].key, device->driver) != NULL;
+    place = (char *)(device->settings + device->setting_count);
+    device->setting_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct accel_given *kept = &device->settings[device->setting_count];
+        if (key_of(given[i].key, device->driver) == NULL)
+            continue;
+        kept->key = copy_text(&place, given[i].key);
+        kept->value = copy_text(&place, given[i].value);
+        kept->origin = copy_text(&place, given[i].origin);
+        device->setting_count++;
+    }
+    return ACCEL_OK;
 }
 
 static int32_t open_handle(struct accel_device *device, const struct accel_setting *settings, uint32_t count,
@@ -194,6 +236,8 @@ int32_t accel_device_open(struct accel_context *context, const char *name, const
     parsed = calloc(count + 1, sizeof(*parsed));
     code = parsed != NULL ? parse_settings(listed->owner->driver, settings, count, parsed, &parsed_count, error)
                           : accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u settings", count);
+    if (code == ACCEL_OK)
+        code = keep_settings(device, settings, count, error);
     if (code == ACCEL_OK)
         code = open_handle(device, parsed, parsed_count, error);
     free(parsed);

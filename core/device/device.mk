@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
 	%D%/around.c \
+	%D%/blob.c \
 	%D%/buffer.c \
 	%D%/check.c \
 	%D%/check_create.c \
@@ -17,6 +18,7 @@ libaccel_core_la_SOURCES += \
 	%D%/object.c %D%/object.h \
 	%D%/profile.c \
 	%D%/profiles.c \
+	%D%/quarantine.c \
 	%D%/queue.c \
 	%D%/queue_device.c \
 	%D%/rank.c \
@@ -28,4 +30,7 @@ libaccel_core_la_SOURCES += \
 	%D%/take.c %D%/take.h \
 	%D%/take_facts.c \
 	%D%/weights.c \
-	%D%/work.c
+	%D%/work.c \
+	%D%/worker.c %D%/worker.h \
+	%D%/worker_child.c \
+	%D%/worker_wire.c

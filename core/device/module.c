@@ -2,10 +2,12 @@
 /* Modules: the graphs that share weights, claimed and compiled together. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/device/object.h"
 #include "core/device/take.h"
+#include "core/device/worker.h"
 
 static void module_destroy(struct accel_object *object)
 {
@@ -13,6 +15,7 @@ static void module_destroy(struct accel_object *object)
     struct accel_memory *memory = &object->context->memory;
     if (module->handle != NULL)
         module->handle->table->free(module->handle);
+    free(module->blob);
     for (uint32_t g = 0; module->value_weights != NULL && g < module->graph_count; g++)
         accel_memory_give(memory, module->value_weights[g]);
     accel_memory_give(memory, module->value_weights);
@@ -68,6 +71,60 @@ static int32_t copy_graphs(struct accel_module *module, const struct accel_graph
     return ACCEL_OK;
 }
 
+/* What compile or load handed out becomes the module's. */
+static int32_t take_module(struct accel_module *module, int32_t code, struct accel_driver_module *handle,
+                           const char *slot, struct accel_error *error)
+{
+    struct accel_device *device = module->device;
+    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, slot, error);
+    if (code != ACCEL_OK)
+        return code;
+    /* What can be freed is ours even when the rest of its table is refused. */
+    if (ACCEL_CAN(handle->table, free))
+        module->handle = handle;
+    return accel_take_module(handle, device->driver, error);
+}
+
+static int32_t load(struct accel_module *module, const struct accel_blob *blob, const struct accel_source *source,
+                    const struct accel_task *task, struct accel_error *error)
+{
+    struct accel_device *device = module->device;
+    struct accel_task_bridge bridge;
+    struct accel_driver_module *handle = NULL;
+    struct accel_surroundings before;
+    int32_t code;
+    accel_surroundings_take(&before);
+    code =
+        device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
+                                    module->graph_count, source, accel_task_bridge_init(&bridge, task), &handle, error);
+    accel_context_restore(device->object.context, &before, device->driver, "load");
+    return take_module(module, code, handle, "load", error);
+}
+
+/* In a worker; only the blob comes here. One that an earlier version of the driver wrote is made anew. */
+static int32_t compile_apart(struct accel_module *module, const struct accel_compile_options *options,
+                             const struct accel_source *source, const struct accel_task *task,
+                             struct accel_error *error)
+{
+    struct accel_error own = {0};
+    struct accel_blob blob;
+    int32_t code = accel_worker_compile(module, options, false, &blob, error);
+    if (code != ACCEL_OK)
+        return code;
+    module->blob = blob.memory;
+    code = load(module, &blob, source, task, &own);
+    if (code == ACCEL_E_MISS) {
+        free(module->blob);
+        module->blob = NULL;
+        code = accel_worker_compile(module, options, true, &blob, error);
+        if (code != ACCEL_OK)
+            return code;
+        module->blob = blob.memory;
+        return load(module, &blob, source, task, error);
+    }
+    return code == ACCEL_OK ? code : accel_error_set(error, code, "%s", own.text);
+}
+
 static int32_t compile(struct accel_module *module, const struct accel_compile_options *options,
                        const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
 {
@@ -76,17 +133,13 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     struct accel_driver_module *handle = NULL;
     struct accel_surroundings before;
     int32_t code;
+    if (accel_worker_wanted(device))
+        return compile_apart(module, options, source, task, error);
     accel_surroundings_take(&before);
     code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
                                           accel_task_bridge_init(&bridge, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "compile");
-    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "compile", error);
-    if (code != ACCEL_OK)
-        return code;
-    /* What can be freed is ours even when the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        module->handle = handle;
-    return accel_take_module(handle, device->driver, error);
+    return take_module(module, code, handle, "compile", error);
 }
 
 static int32_t build(struct accel_module *module, const struct accel_compile_options *options,

@@ -38,6 +38,8 @@ struct accel_device {
     const struct accel_listed *listed; /**< record, valid as long as the device */
     const char *driver;                /**< name, for messages */
     struct accel_driver_device *handle;
+    struct accel_given *settings; /**< of the driver, strings behind them in one block, for a worker; or NULL */
+    uint32_t setting_count;
     bool has_queues; /**< steps go through queues of the driver, not through `run` */
     atomic_bool lost;
 };
@@ -54,6 +56,7 @@ struct accel_module {
     struct accel_object object;
     struct accel_device *device;
     struct accel_driver_module *handle;
+    void *blob;                        /**< what `handle` was loaded from, freed with free(); or NULL */
     const struct accel_graph **graphs; /**< owned list of the caller's graphs */
     uint32_t graph_count;
     uint32_t weight_count;

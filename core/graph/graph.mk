@@ -5,5 +5,6 @@ libaccel_core_la_SOURCES += \
 	%D%/infer.c %D%/infer.h \
 	%D%/lifetime.c %D%/lifetime.h \
 	%D%/ops.c %D%/ops.h \
+	%D%/pack.c %D%/pack.h \
 	%D%/types.c %D%/types.h \
 	%D%/verify.c %D%/verify.h

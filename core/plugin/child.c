@@ -26,10 +26,27 @@ extern char **environ;
 #define GRACE_NS 1000000000u
 /* How often the end is asked for where the kernel has no pidfd. */
 #define SLICE_MS 5
-/* The child has input, output, error and answer. */
-#define FIRST_FREE 4
+/* The child has input, output, error, answer and what else it is given. */
+#define FIRST_FREE 5
 
 enum { STREAM_OUTPUT, STREAM_COMPLAINTS, STREAM_ANSWER, STREAM_COUNT };
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+    {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"},   {SIGKILL, "SIGKILL"},
+    {SIGTERM, "SIGTERM"}, {SIGPIPE, "SIGPIPE"}, {SIGXCPU, "SIGXCPU"}, {SIGALRM, "SIGALRM"},
+};
+
+const char *accel_signal_name(int32_t number)
+{
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (signals[i].number == number)
+            return signals[i].name;
+    return "a signal";
+}
 
 /* Descriptors of one run; -1 where closed. */
 struct pipes {
@@ -53,7 +70,7 @@ static void close_one(int *fd)
     *fd = -1;
 }
 
-/* Moves a descriptor past the four that the child will have, so that making those overwrites none of ours. */
+/* Moves a descriptor past the five that the child will have, so that making those overwrites none of ours. */
 static int move_up(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
@@ -146,11 +163,13 @@ static int set_attributes(posix_spawnattr_t *attributes)
     return failure;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes)
+static int set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes, int extra)
 {
     int failure = posix_spawn_file_actions_adddup2(actions, pipes->input, 0);
     for (int i = 0; i < STREAM_COUNT && failure == 0; i++)
         failure = posix_spawn_file_actions_adddup2(actions, pipes->theirs[i], i + 1);
+    if (failure == 0 && extra > 0)
+        failure = posix_spawn_file_actions_adddup2(actions, extra, STREAM_COUNT + 1);
     return failure;
 }
 
@@ -166,7 +185,7 @@ static int32_t start(const struct accel_child_job *job, struct pipes *pipes, pid
     if (failure == 0) {
         failure = set_attributes(&attributes);
         if (failure == 0)
-            failure = set_actions(&actions, pipes);
+            failure = set_actions(&actions, pipes, job->extra);
         if (failure == 0)
             failure = posix_spawn(out_process, job->program, &actions, &attributes, job->arguments, environ);
         posix_spawnattr_destroy(&attributes);

@@ -26,6 +26,7 @@ struct accel_child_job {
     const void *input;      /**< what the child reads from its standard input */
     size_t input_bytes;
     uint32_t milliseconds; /**< deadline */
+    int extra;             /**< becomes its descriptor 4; 0: none */
 };
 
 /** What one stream of the child brought. */
@@ -51,5 +52,8 @@ struct accel_child_end {
 
 /** Runs the job. Fails only where no child could be started: ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO. */
 int32_t accel_child_run(const struct accel_child_job *job, struct accel_child_end *out_end, struct accel_error *error);
+
+/** "SIGSEGV" and the like; "a signal" for others. */
+const char *accel_signal_name(int32_t number);
 
 #endif

@@ -12,7 +12,6 @@
 #include "core/base/arena.h"
 #include "core/base/env.h"
 #include "core/base/file.h"
-#include "core/base/paths.h"
 #include "core/base/surroundings.h"
 #include "core/plugin/cache.h"
 #include "core/plugin/gate.h"
@@ -313,25 +312,6 @@ static int32_t take_candidate(struct discovery *discovery, const struct accel_ca
 
 /* ---- the whole ---- */
 
-static int32_t find_program(struct discovery *discovery)
-{
-    const char *given = discovery->options->probe_path;
-    char *folder = NULL;
-    int32_t code;
-    if (given == NULL)
-        given = accel_env_get("ACCEL_PROBE", NULL);
-    if (given != NULL) {
-        discovery->program = strdup(given);
-    } else {
-        code = accel_paths_libexec(&folder, discovery->error);
-        if (code != ACCEL_OK)
-            return code;
-        discovery->program = accel_file_join(folder, "accel-probe");
-        free(folder);
-    }
-    return discovery->program ? ACCEL_OK : no_memory(discovery->error);
-}
-
 static int32_t open_cache(struct discovery *discovery)
 {
     const struct accel_plugins_options *options = discovery->options;
@@ -393,7 +373,7 @@ int32_t accel_plugins_discover(const struct accel_plugins_options *options, stru
     discovery.plugins = calloc(1, sizeof(*discovery.plugins));
     if (discovery.plugins == NULL)
         return no_memory(error);
-    code = find_program(&discovery);
+    code = accel_probe_program(options->probe_path, &discovery.program, error);
     if (code == ACCEL_OK)
         code = open_cache(&discovery);
     if (code == ACCEL_OK)

@@ -3,31 +3,16 @@
 
 #include "core/plugin/probe.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/env.h"
+#include "core/base/file.h"
+#include "core/base/paths.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
 #include "core/plugin/child.h"
 #include "core/plugin/wire.h"
-
-static const struct {
-    int number;
-    const char *name;
-} signals[] = {
-    {SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
-    {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"},   {SIGKILL, "SIGKILL"},
-    {SIGTERM, "SIGTERM"}, {SIGPIPE, "SIGPIPE"}, {SIGXCPU, "SIGXCPU"}, {SIGALRM, "SIGALRM"},
-};
-
-static const char *signal_name(int number)
-{
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        if (signals[i].number == number)
-            return signals[i].name;
-    return "a signal";
-}
 
 /* True when `word` is one of the words of `list`. */
 static bool has_word(const char *list, const char *word)
@@ -88,7 +73,7 @@ static void judge(const struct accel_probe_job *job, struct accel_child_end *end
                         job->milliseconds);
     } else if (end->signal != 0) {
         accel_error_set(verdict, ACCEL_E_INTERNAL, "crashes in %s: its probe ended with %s (signal %d)", stage,
-                        signal_name(end->signal), end->signal);
+                        accel_signal_name(end->signal), end->signal);
     } else if (code != ACCEL_OK || end->too_much) {
         accel_error_set(verdict, ACCEL_E_CORRUPT, "its probe gave a malformed answer in %s: %s", stage,
                         end->too_much ? "too long" : bad.text);
@@ -118,7 +103,7 @@ static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena,
 {
     char *arguments[] = {(char *)job->program, (char *)job->path, NULL};
     struct accel_strbuf input = {0};
-    struct accel_child_job child = {job->program, arguments, NULL, 0, job->milliseconds};
+    struct accel_child_job child = {.program = job->program, .arguments = arguments, .milliseconds = job->milliseconds};
     int32_t code;
     put_hardware(job, &input);
     child.input = accel_strbuf_get(&input);
@@ -154,4 +139,23 @@ int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *a
     if (out_result->code == ACCEL_E_TIMEOUT)
         out_result->signal = 0;
     return ACCEL_OK;
+}
+
+int32_t accel_probe_program(const char *given, char **out_program, struct accel_error *error)
+{
+    char *folder = NULL;
+    int32_t code = ACCEL_OK;
+    *out_program = NULL;
+    if (given == NULL)
+        given = accel_env_get("ACCEL_PROBE", NULL);
+    if (given != NULL) {
+        *out_program = strdup(given);
+    } else {
+        code = accel_paths_libexec(&folder, error);
+        if (code != ACCEL_OK)
+            return code;
+        *out_program = accel_file_join(folder, "accel-probe");
+        free(folder);
+    }
+    return *out_program ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of accel-probe");
 }

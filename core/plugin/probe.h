@@ -40,4 +40,8 @@ struct accel_probe_result {
 int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *arena,
                         struct accel_probe_result *out_result, struct accel_error *error);
 
+/** The path of accel-probe: `given` where it is not NULL, else $ACCEL_PROBE, else the installed one. Freed with free().
+ */
+int32_t accel_probe_program(const char *given, char **out_program, struct accel_error *error);
+
 #endif

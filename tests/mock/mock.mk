@@ -99,3 +99,9 @@ tests_mock_lies_about_memory_la_LDFLAGS = $(test_driver_ldflags)
 mock_drivers += tests/mock/leaks.la
 tests_mock_leaks_la_SOURCES = %D%/leaks.c %D%/mock.h
 tests_mock_leaks_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/compiler.la
+tests_mock_compiler_la_SOURCES = %D%/compiler.c %D%/direct.c %D%/direct.h
+tests_mock_compiler_la_LDFLAGS = $(test_driver_ldflags)
+# Objects of its own: direct.c is part of tests as well.
+tests_mock_compiler_la_CFLAGS = $(AM_CFLAGS)

@@ -2,7 +2,8 @@
 /*
  * accel-probe: tries one driver file out, so that what it does wrong ends this process and not the one that asked. Run
  * by libaccel, which has checked the file before; the hardware comes on standard input, the answer goes to descriptor
- * 3 (core/plugin/wire.h). The exit status is 0 unless the driver decides otherwise.
+ * 3 (core/plugin/wire.h). With --compile instead of a file it is the worker of core/device/worker.h. The exit status is
+ * 0 unless the driver decides otherwise.
  */
 #include "config.h"
 
@@ -21,6 +22,7 @@
 #include "core/base/clock.h"
 #include "core/base/strbuf.h"
 #include "core/device/take.h"
+#include "core/device/worker.h"
 #include "core/plugin/load.h"
 #include "core/plugin/wire.h"
 
@@ -241,6 +243,8 @@ int main(int count, char **arguments)
     };
     struct accel_strbuf record = {0};
     int32_t code;
+    if (count == 2 && strcmp(arguments[1], "--compile") == 0 && fcntl(ACCEL_WORKER_DESCRIPTOR, F_GETFD) >= 0)
+        return accel_worker_main();
     if (count != 2 || fcntl(ACCEL_WIRE_DESCRIPTOR, F_GETFD) < 0) {
         fputs("accel-probe is run by libaccel to try out a driver; see accelctl plugins\n", stderr);
         return 2;
