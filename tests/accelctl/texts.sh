@@ -27,6 +27,9 @@ third="Tom"
     is "$(value texts.1.prompt)" "$second" "the second prompt"
     is "$(value texts.2.tokens)" 40 "tokens of the third text"
     is "$(value time.sequences)" 3 "sequences"
+    is "$(value placement.device) $(value placement.fallbacks)" "cpu:cpu0 0" "where the texts were written"
+    try 0 "$accelctl" run "$f32" $exact -g -n 4 --prompts "$work/prompts"
+    grep -q '^placement .* 0 fallbacks$' "$work/err" || fail "no placement after several texts: $(cat "$work/err")"
 }
 
 # Longer than the caches: the oldest tokens leave, and the text goes on.

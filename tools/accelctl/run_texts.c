@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/print_plan.h"
 #include "tools/accelctl/run_texts.h"
 
 #include <inttypes.h>
@@ -164,7 +165,8 @@ static double seconds(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static int print_as_json(const struct texts_job *job, const struct texts *t, uint32_t sequences, double took)
+static int print_as_json(const struct texts_job *job, const struct texts *t, const struct accel_plan *plan,
+                         uint32_t sequences, double took)
 {
     json_t *list = json_array();
     uint64_t tokens = 0;
@@ -180,9 +182,11 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, uin
                                         "tokens", (json_int_t)text->result.tokens, "first_token_ns",
                                         (json_int_t)text->result.first_token_time));
     }
-    return print_json(json_pack("{s:o, s:{s:i, s:I, s:f, s:f}}", "texts", list, "time", "sequences", (int)sequences,
-                                "tokens", (json_int_t)tokens, "seconds", took, "tokens_per_second",
-                                took > 0 ? (double)tokens / took : 0.0),
+    return print_json(json_pack("{s:o, s:{s:i, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}", "texts", list, "time", "sequences",
+                                (int)sequences, "tokens", (json_int_t)tokens, "seconds", took, "tokens_per_second",
+                                took > 0 ? (double)tokens / took : 0.0, "placement", "nodes",
+                                (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
+                                (int)count_fallbacks(plan)),
                       "accelctl/run-texts/1");
 }
 
@@ -226,7 +230,7 @@ int run_texts(const struct texts_job *job, struct opened *opened, const struct a
     if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
         status = say_error(job->json, &error);
     else if (job->json)
-        status = print_as_json(job, &t, sequences, seconds() - began);
+        status = print_as_json(job, &t, accel_session_plan(opened->session), sequences, seconds() - began);
     else
         print_texts(job, &t, sequences, seconds() - began);
     free_texts(&t);

@@ -197,26 +197,38 @@ static json_t *weights_json(const struct accel_plan *plan)
     return list;
 }
 
-static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
+static void print_memory(const struct opened *opened)
 {
-    const struct accel_plan *plan = accel_session_plan(opened->session);
     struct accel_plan_fit fit = {.size = sizeof fit};
     uint64_t resident, high_water;
     uint64_t peak = measured_peak(opened, &resident, &high_water);
     char a[32], b[32], c[32], d[32], e[32];
 
-    accel_plan_fit(plan, &fit, NULL);
-    fprintf(stderr, "\nmemory     planned %s, measured %s: allocated %s, mapped weights %s (VmHWM %s)\n",
+    accel_plan_fit(accel_session_plan(opened->session), &fit, NULL);
+    fprintf(stderr, "memory     planned %s, measured %s: allocated %s, mapped weights %s (VmHWM %s)\n",
             bytes_text(fit.needed, a), bytes_text(peak, b), bytes_text(peak - resident, c),
             resident == 0 ? "none" : bytes_text(resident, d), bytes_text(high_water, e));
+}
+
+static void print_placement(const struct accel_plan *plan)
+{
+    fprintf(stderr, "placement  %u nodes on %s, %u fallbacks\n", accel_plan_node_count(plan),
+            accel_plan_device(plan)->name, count_fallbacks(plan));
+    print_weights(plan);
+}
+
+static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
+{
+    char a[32], b[32];
+
+    fputc('\n', stderr);
+    print_memory(opened);
     if (result->first_token_time != 0)
         fprintf(stderr, "prompt     %s, %s, first token after %.1f ms\n", tokens_text(result->prompt_tokens, a),
                 speed_text(result->prompt_tokens, result->prompt_time, b), (double)result->first_token_time / 1e6);
     fprintf(stderr, "written    %s%s%s, ended by: %s\n", tokens_text(result->tokens, a), result->steps == 0 ? "" : ", ",
             result->steps == 0 ? "" : speed_text(result->steps, result->decode_time, b), stop);
-    fprintf(stderr, "placement  %u nodes on %s, %u fallbacks\n", accel_plan_node_count(plan),
-            accel_plan_device(plan)->name, count_fallbacks(plan));
-    print_weights(plan);
+    print_placement(accel_session_plan(opened->session));
 }
 
 /* Most bytes of each class that were held at once, by the name that the plan gives it. */
@@ -356,6 +368,10 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     listen_to_user(opened->session);
     code = run_texts(&job, opened, tokenizer);
     running = NULL;
+    if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
+        print_memory(opened);
+        print_placement(accel_session_plan(opened->session));
+    }
     return code;
 }
 
@@ -480,8 +496,12 @@ const struct verb verb_run = {
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
         "ends the text, and the numbers still come.\n"
         "Several prompts are written at the same time, up to 8 a step or as --set sequences says, and printed in their "
-        "order when all have ended.\n"
-        "Memory and speed of each run go into $XDG_STATE_HOME/accel/history.jsonl (~/.local/state/accel), where later "
+        "order when all have ended. With --json the schema is accelctl/run-texts/1 then.\n"
+        "A device whose compiler makes the kernels, as OpenCL's do, takes its time before the first text; they are "
+        "kept, "
+        "so that later runs begin at once.\n"
+        "Memory and speed of each run of one prompt go into $XDG_STATE_HOME/accel/history.jsonl "
+        "(~/.local/state/accel), where later "
         "plans find them; --no-cache keeps none.",
     .example = "accelctl run --greedy -q -n 50 --prompt \"Once upon a time\" model.gguf\n"
                "print the continuation alone, always with the likeliest token",
