@@ -44,6 +44,12 @@ checks=$((checks + 1))
 awk 'NR == FNR { a = $1; next } { exit !($1 > a && a > 8 * 200000 && a < 8 * 600000) }' "$work/shallow" "$work/deep" ||
     fail "bytes of 8 tokens: $(cat "$work/shallow"), at a depth $(cat "$work/deep")"
 
+# Subjects may stand behind the model; a word that is nearly one is no model.
+try 0 "$accelctl" bench "$q8" decode --rounds 1 --tokens 4 --json
+is "$(rows)" "decode 4" "a subject behind the model"
+try 2 "$accelctl" bench dcode "$q8"
+grep -q "did you mean decode?" "$work/err" || fail "a subject with a letter less: $(cat "$work/err")"
+
 # Threads are those that were asked for.
 try 0 "$accelctl" bench machine --threads 1 --rounds 1 --json
 is "$(value machine.threads)" 1 "threads"

@@ -51,7 +51,8 @@ static void print_machine(const struct bench *bench)
     }
     if (!machine->measured)
         return;
-    printf("\n%slimits, measured now%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    printf("\n%slimits, measured now: the best of several rounds, and their median%s\n", paint(PAINT_HEADING),
+           paint(PAINT_PLAIN));
     snprintf(line, sizeof line, "%s, %s pages", bytes_text((uint64_t)machine->memory.bytes, size),
              machine->memory.huge ? "huge" : "small");
     print_memory("memory read", &machine->memory.read, line);

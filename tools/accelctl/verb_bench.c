@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static const struct option_row options[] = {
@@ -50,24 +51,44 @@ static int refuse(const struct bench *bench, const char *format, const char *tex
                "accelctl bench --help lists arguments and options");
 }
 
-/* Words of subjects come first; what stands behind them is the model. */
+/* The subject that somebody meant who wrote this word, or NULL: it is a model's. */
+static const char *nearest_subject(const char *word)
+{
+    struct stat file;
+
+    for (uint32_t s = 0; s < BENCH_SUBJECTS && stat(word, &file) != 0; s++)
+        if (word_distance(word, bench_subject_name(s)) <= 2)
+            return bench_subject_name(s);
+    return NULL;
+}
+
+/* Each word is a subject or the model. */
 static int read_subjects(struct bench *bench, int count, char **arguments)
 {
-    int at = 0;
+    uint32_t subjects = 0;
+    char words[120];
 
-    for (uint32_t s = 0; at < count;) {
-        for (s = 0; s < BENCH_SUBJECTS && strcmp(arguments[at], bench_subject_name(s)) != 0;)
+    for (int at = 0; at < count; at++) {
+        const char *word = arguments[at], *nearest;
+        uint32_t s = 0;
+
+        while (s < BENCH_SUBJECTS && strcmp(word, bench_subject_name(s)) != 0)
             s++;
-        if (s == BENCH_SUBJECTS)
-            break;
-        bench->wanted[s] = 1;
-        at++;
+        if (s < BENCH_SUBJECTS) {
+            bench->wanted[s] = 1;
+            subjects++;
+            continue;
+        }
+        nearest = nearest_subject(word);
+        if (nearest != NULL) {
+            snprintf(words, sizeof words, "'%.60s'; did you mean %s?", word, nearest);
+            return refuse(bench, "bench: there is no subject and no file %s", words);
+        }
+        if (bench->path != NULL)
+            return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
+        bench->path = word;
     }
-    if (count - at > 1)
-        return refuse(bench, "bench: one model at a time, not '%.100s' too", arguments[at + 1]);
-    if (at < count)
-        bench->path = arguments[at];
-    if (at == 0)
+    if (subjects == 0)
         bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
             bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;
     for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
