@@ -21,8 +21,8 @@ dist_man_MANS += \
 	%D%/accel-profile.5 \
 	%D%/accel-settings.5
 dist_doc_DATA += %D%/accel-profile.schema.json
-dist_bashcompletion_DATA += %D%/completion/accelctl
-dist_zshcompletion_DATA += %D%/completion/_accelctl
+dist_bashcompletion_DATA += %D%/completion/accelctl %D%/completion/accel-conform
+dist_zshcompletion_DATA += %D%/completion/_accelctl %D%/completion/_accel-conform
 
 check_PROGRAMS += doc/pages
 doc_pages_SOURCES = \

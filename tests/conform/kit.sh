@@ -17,10 +17,21 @@ has()
 try 0 "$kit" --help
 for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' "$work/out"); do
     sed 's/\\-/-/g' "$src/tools/accel-conform/accel-conform.1" | grep -q -- "$option" || fail "the man page has no $option"
+    for shell in accel-conform _accel-conform; do
+        grep -q -e "$option\b" "$src/doc/completion/$shell" || fail "the completion $shell has no $option"
+    done
 done
+if command -v bash >/dev/null; then
+    # shellcheck disable=SC2016 # for the other shell
+    is "$(bash -c '. "$1"; COMP_WORDS=("$2" --filter softmax); COMP_CWORD=2; _accel_conform; echo "${COMPREPLY[*]}"' - \
+        "$src/doc/completion/accel-conform" "$kit" | tr ' ' '\n' | grep -vc '^softmax/')" 0 "tests that bash offers"
+fi
 try 2 "$kit"
 try 2 "$kit" "$cpu" --filter nothing --seed 1
 has "no test is called nothing"
+try 2 "$kit" "$cpu" --filter 'add/*' --device cpu7 --seed 1
+has "driver cpu has no device cpu7 here; it has cpu0"
+try 0 "$kit" "$cpu" --filter 'add/*' --device cpu:cpu0 --rounds 0 --seed 1
 try 2 "$kit" "$cpu" --seed x
 try 2 "$kit" "$work/none.so"
 try 0 "$kit" --list

@@ -160,7 +160,7 @@ static int read_options(struct run_options *options, int count, char **arguments
         return complain("one driver file is needed; ", "accel-conform --help");
     options->driver = arguments[optind];
     if (realpath(options->driver, options->path) == NULL)
-        return complain("no such file: ", options->driver);
+        return complain("no such file (accelctl plugins prints where drivers lie): ", options->driver);
     return -1;
 }
 
@@ -190,6 +190,27 @@ static int explain_info(const struct run_options *options, const struct run_resu
         fprintf(stderr, "accel-conform: driver %s has no device here%s%s\n", facts->driver,
                 facts->refused[0] == '\0' ? "" : ": ", facts->refused);
     return facts->found_count == 0 ? RUN_EXIT_USAGE : -1;
+}
+
+/* -1: the device that was asked for is one that the driver has; else the exit status. */
+static int look_for_device(struct run_options *options, const struct run_facts *facts)
+{
+    size_t length = strlen(facts->driver);
+
+    /* accelctl names it with its driver. */
+    if (options->device != NULL && strncmp(options->device, facts->driver, length) == 0 &&
+        options->device[length] == ':')
+        options->device += length + 1;
+    if (options->device == NULL || facts->found_count == RUN_DEVICES)
+        return -1;
+    for (uint32_t i = 0; i < facts->found_count; i++)
+        if (strcmp(options->device, facts->found[i]) == 0)
+            return -1;
+    fprintf(stderr, "accel-conform: driver %s has no device %s here; it has", facts->driver, options->device);
+    for (uint32_t i = 0; i < facts->found_count; i++)
+        fprintf(stderr, "%s %s", i == 0 ? "" : ",", facts->found[i]);
+    fputc('\n', stderr);
+    return RUN_EXIT_USAGE;
 }
 
 static void add_up(struct run_report *report, const struct run_result *result)
@@ -227,8 +248,10 @@ static int finish(const struct run_report *report)
 {
     int status;
 
-    if (report->count == 0)
-        return complain("no test is called ", report->options->filter);
+    if (report->count == 0) {
+        fprintf(stderr, "accel-conform: no test is called %s; --list prints the names\n", report->options->filter);
+        return RUN_EXIT_USAGE;
+    }
     if (report->options->is_json)
         print_json(report);
     else
@@ -250,6 +273,8 @@ static int run_all(struct run_options *options, const struct conform_list *list,
         !run_test(options, &list->tests[0], &facts, &results[0], &error))
         return complain(error.text, "");
     status = explain_info(options, &results[0], &facts);
+    if (status < 0)
+        status = look_for_device(options, &facts);
     if (status >= 0)
         return status;
     if (options->device == NULL)
