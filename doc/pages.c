@@ -91,7 +91,10 @@ static void verb_page(FILE *out, const struct verb *verb)
     put_option(out, 'h', "help", NULL, "print the options");
     put_examples(out, verb->example);
     roff_rows(out, "EXIT STATUS", exit_rows, "B");
-    fputs(".SH SEE ALSO\n.BR accelctl (1),\n.BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
+    fputs(".SH SEE ALSO\n.BR accelctl (1),\n", out);
+    if (strcmp(verb->name, "plugins") == 0)
+        fputs(".BR accel\\-conform (1),\n", out);
+    fputs(".BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
 }
 
 static void main_page(FILE *out)
@@ -120,7 +123,7 @@ static void main_page(FILE *out)
     fputs(".SH SEE ALSO\n", out);
     for (uint32_t i = 0; verbs[i] != NULL; i++)
         fprintf(out, ".BR accelctl\\-%s (1),\n", verbs[i]->name);
-    fputs(".BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
+    fputs(".BR accel\\-conform (1),\n.BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
 }
 
 /* Opens FOLDER/NAME to write. */

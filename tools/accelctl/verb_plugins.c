@@ -121,7 +121,9 @@ const struct verb verb_plugins = {
     .arguments = "",
     .detail =
         "Every file of the folders of drivers is a row. A driver is looked at as a file, probed in a child process and "
-        "only then loaded; one that fails any of these is refused with its reason and harms nothing else.",
+        "only then loaded; one that fails any of these is refused with its reason and harms nothing else.\n"
+        "A certificate tells how many tests of accel-conform this very build has passed, and on which device; "
+        "accel-conform FILE.so makes one.",
     .example = "accelctl plugins --drivers ./build/.libs --no-cache\ntry a driver that was just built",
     .options = options,
     .option_count = sizeof options / sizeof *options,

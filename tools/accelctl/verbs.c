@@ -31,6 +31,7 @@ const struct word_row environment_rows[] = {
     {"ACCEL_PROBE", "the program that probes drivers, in place of the installed one"},
     {"ACCEL_KEY", "a setting by its name in capitals: kv.type.k is ACCEL_KV_TYPE_K; --set is stronger"},
     {"XDG_CACHE_HOME", "results of probes are kept in its folder accel; without it in ~/.cache/accel"},
+    {"XDG_STATE_HOME", "numbers of past runs are kept in its folder accel; without it in ~/.local/state/accel"},
     {"NO_COLOR", "if set and not empty: no colours on a terminal"},
     {NULL, NULL},
 };
