@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_KEYS 300u
+#define MOST_KEYS 1300u
 
 struct shape {
     size_t heads, kv_heads, size, value_size, page;
@@ -24,24 +24,26 @@ struct shape {
 struct truth {
     float *values; /* [slots, row] */
     size_t row;
+    float *exact; /* [slots, row], before they were encoded */
 };
 
 static struct cpu_cache cache_new(uint32_t type, size_t slots, size_t row, struct truth *out_truth)
 {
     struct cpu_cache cache = {.type = type, .row = row, .stride = cpu_cache_stride(type, row)};
-    float *values = malloc(slots * row * sizeof(float));
+    float *values = malloc(slots * row * sizeof(float)), *exact = malloc(slots * row * sizeof(float));
     assert_non_null(values);
+    assert_non_null(exact);
     cache.data = guard_new(slots * cache.stride);
     for (size_t slot = 0; slot < slots; slot++) {
         char *to = (char *)(uintptr_t)cache.data + slot * cache.stride;
         void *planes[4] = {to, (void *)(uintptr_t)cpu_cache_scales(&cache, slot, 0)};
         const void *read[4] = {planes[0], planes[1]};
         for (size_t i = 0; i < row; i++)
-            values[slot * row + i] = random_float();
+            exact[slot * row + i] = values[slot * row + i] = random_float();
         assert_int_equal(accel_format_encode(type, values + slot * row, row, planes), ACCEL_OK);
         assert_int_equal(accel_format_decode(type, read, row, values + slot * row), ACCEL_OK);
     }
-    *out_truth = (struct truth){values, row};
+    *out_truth = (struct truth){values, row, exact};
     return cache;
 }
 
@@ -49,6 +51,7 @@ static void cache_free(const struct cpu_cache *cache, size_t slots, struct truth
 {
     guard_free((void *)(uintptr_t)cache->data, slots * cache->stride);
     free(truth->values);
+    free(truth->exact);
 }
 
 /* One element of y, by the operator's definition. */
@@ -92,6 +95,19 @@ static void check(const struct cpu_attention *c, const struct truth *k, const st
     }
 }
 
+/* How far y lies at most from what the keys and values would give that nobody rounded. */
+static double error_of(const struct cpu_attention *c, const struct truth *k, const struct truth *v)
+{
+    const struct truth exact_k = {k->exact, k->row, NULL}, exact_v = {v->exact, v->row, NULL};
+    double most = 0;
+    for (size_t i = 0; i < (size_t)c->first[2] * c->heads * c->value_size; i++) {
+        size_t token = i / (c->heads * c->value_size), head = i / c->value_size % c->heads;
+        size_t s = (int64_t)token < c->first[1] ? 0 : 1;
+        most = fmax(most, fabs(c->y[i] - expected(c, &exact_k, &exact_v, s, token, head, i % c->value_size)));
+    }
+    return most;
+}
+
 /* The keys cut into three parts, which are put together here. */
 static void run_parts(const struct cpu_kernels *kernels, struct cpu_attention *c)
 {
@@ -110,7 +126,8 @@ static void run_parts(const struct cpu_kernels *kernels, struct cpu_attention *c
     free(partial);
 }
 
-static void run_shape(const struct cpu_kernels *kernels, const struct shape *shape)
+/* Answers the error by the types of the caches, where that is asked for. */
+static void run_shape_error(const struct cpu_kernels *kernels, const struct shape *shape, double *out_error)
 {
     size_t longest = shape->old[0] + shape->fresh[0], other = shape->old[1] + shape->fresh[1];
     longest = longest > other ? longest : other;
@@ -155,11 +172,18 @@ static void run_shape(const struct cpu_kernels *kernels, const struct shape *sha
     check(&c, &k, &v);
     run_parts(kernels, &c);
     check(&c, &k, &v);
+    if (out_error != NULL)
+        *out_error = error_of(&c, &k, &v);
     guard_free(q, q_bytes);
     guard_free(c.y, y_bytes);
     cache_free(&c.k, slots, &k);
     cache_free(&c.v, slots, &v);
     free(table);
+}
+
+static void run_shape(const struct cpu_kernels *kernels, const struct shape *shape)
+{
+    run_shape_error(kernels, shape, NULL);
 }
 
 void test_attention(void **state)
@@ -205,6 +229,35 @@ void test_attention_sinks(void **state)
         shape.rounding = ACCEL_Q8_0;
         shape.fresh[1] = 1;
         run_shape(&tables->kernels, &shape);
+    }
+}
+
+/* A long cache, whole and by a window with sinks, in every type: near the eager form over what is cached, and no
+ * further than its type allows from the one over what was not rounded. Keys and values lie between -1 and 1. */
+void test_attention_eager(void **state)
+{
+    const struct tables *tables = *state;
+    static const struct {
+        const char *name;
+        uint32_t type, rounding;
+        double most;
+    } rows[] = {
+        {"f32", ACCEL_F32, 0, 1e-3},
+        {"f16", ACCEL_F16, 0, 1e-3},
+        {"q8", ACCEL_PLANAR(8u, 6u, 0u), 0, 3e-3},
+        {"q4", ACCEL_PLANAR(4u, 6u, 0u), 0, 6e-2},
+        {"q4, in 8 bits", ACCEL_PLANAR(4u, 6u, 0u), ACCEL_Q8_0, 6e-2},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct shape shape = {4, 2, 64,           64,           64, {1190, 700},      {1, 2},
+                              0, 1, rows[i].type, rows[i].type, 0,  rows[i].rounding, 0};
+        double whole, window;
+        run_shape_error(&tables->kernels, &shape, &whole);
+        shape.window = 300;
+        shape.sinks = 4;
+        run_shape_error(&tables->kernels, &shape, &window);
+        print_message("keys and values in %s: error %.2g, in a window with sinks %.2g\n", rows[i].name, whole, window);
+        assert_true(whole <= rows[i].most && window <= rows[i].most);
     }
 }
 

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
         TEST(test_attention_planar),
         TEST(test_attention_groups),
         TEST(test_attention_sinks),
+        TEST(test_attention_eager),
         TEST(test_cache_write_planar),
     };
     if (argc > 1)

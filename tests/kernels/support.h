@@ -65,6 +65,7 @@ void test_cache_write(void **state);
 void test_attention(void **state);
 void test_attention_pages(void **state);
 void test_attention_sinks(void **state);
+void test_attention_eager(void **state);
 void test_attention_f16(void **state);
 void test_attention_planar(void **state);
 void test_attention_groups(void **state);

@@ -174,10 +174,80 @@ static void test_row(void **state)
     close_all(session, model, context);
 }
 
+/* The random model says that it was made for 2,048 tokens: writes another number. */
+static void set_context(const char *path, uint32_t tokens)
+{
+    static const char key[] = "llama.context_length";
+    char head[4096];
+    FILE *file = fopen(path, "r+b");
+    size_t at = 0, bytes;
+
+    assert_non_null(file);
+    bytes = fread(head, 1, sizeof head, file);
+    while (at + sizeof key + 8 < bytes && memcmp(head + at, key, sizeof key - 1) != 0)
+        at++;
+    assert_true(at + sizeof key + 8 < bytes);
+    assert_int_equal(fseek(file, (long)(at + sizeof key - 1 + 4), SEEK_SET), 0);
+    assert_int_equal(fwrite(&tokens, sizeof tokens, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static uint64_t scratch_of(struct accel_context *context, const struct accel_model *model, const char *length,
+                           const char *type, const char *batch)
+{
+    const struct accel_given given[] = {{"kv.type.k", type, "test"},
+                                        {"kv.type.v", type, "test"},
+                                        {"context", length, "test"},
+                                        {"cpu.threads", "2", "test"},
+                                        {"batch", batch, "test"}};
+    struct accel_session_options options = {
+        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+    struct accel_session *session = NULL;
+    struct accel_error error = {0};
+    uint64_t bytes = 0;
+
+    OK(accel_session_create(context, model, &options, &session, &error));
+    for (uint32_t i = 0; i < accel_plan_memory_count(accel_session_plan(session)); i++)
+        if (accel_plan_memory_get(accel_session_plan(session), i)->memory_class == ACCEL_MEMORY_SCRATCH)
+            bytes = accel_plan_memory_get(accel_session_plan(session), i)->bytes;
+    assert_int_not_equal(bytes, 0);
+    accel_session_free(session);
+    return bytes;
+}
+
+/* Attention over 8,192 tokens takes less than 1 MiB for each thread: all scratch of a step of one token does, and of a
+ * step of 512, whose intermediates are larger, what comes with the length. */
+static void test_attention_scratch(void **state)
+{
+    static const char *const types[] = {"f16", "q8", "q4"};
+    const struct row row = {"q8_0", "f16", "8192tok", "2", 1, NULL, "off"};
+    struct accel_context *context = make_context();
+    struct accel_model *model = NULL;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    (void)state;
+    path_of(&row, path);
+    set_context(path, 8192);
+    OK(accel_model_open(path, NULL, &model, &error));
+    assert_int_equal(unlink(path), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t one = scratch_of(context, model, "8192tok", types[i], "1tok");
+        uint64_t many = scratch_of(context, model, "8192tok", types[i], "512tok");
+        uint64_t few = scratch_of(context, model, "512tok", types[i], "512tok");
+
+        print_message("  %s: %" PRIu64 " bytes for 1 token, %" PRIu64 " more for 512 at 8192 than at 512\n", types[i],
+                      one, many - few);
+        assert_true(one < UINT64_C(2) << 20);
+        assert_true(many >= few && many - few < UINT64_C(2) << 20);
+    }
+    close_all(NULL, model, context);
+}
+
 int main(void)
 {
     enum { COUNT = sizeof rows / sizeof *rows };
-    struct CMUnitTest tests[COUNT];
+    struct CMUnitTest tests[COUNT + 1];
     char names[COUNT][112];
 
     for (size_t i = 0; i < COUNT; i++) {
@@ -185,5 +255,6 @@ int main(void)
                  rows[i].caches, rows[i].context, rows[i].threads, rows[i].window);
         tests[i] = (struct CMUnitTest){names[i], test_row, NULL, NULL, (void *)(uintptr_t)&rows[i]};
     }
+    tests[COUNT] = (struct CMUnitTest){"scratch of attention", test_attention_scratch, NULL, NULL, NULL};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
