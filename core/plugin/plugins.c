@@ -233,6 +233,23 @@ static int32_t ask_probe(struct discovery *discovery, struct record *record, str
 
 /* ---- the way of one file ---- */
 
+/* The file that is loaded is the one that was trusted, read and probed: same place, same bytes as far as the system
+ * tells. */
+static int32_t check_same(const struct record *record, struct accel_error *verdict)
+{
+    const char *path = record->plugin.info.path;
+    const struct stat *before = &record->file;
+    struct stat now;
+    if (lstat(path, &now) != 0)
+        return accel_error_set(verdict, accel_file_code(errno), "%s: cannot be looked at: error %d of the system", path,
+                               errno);
+    if (now.st_dev != before->st_dev || now.st_ino != before->st_ino || now.st_size != before->st_size ||
+        now.st_mode != before->st_mode || now.st_uid != before->st_uid ||
+        now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+        return accel_error_set(verdict, ACCEL_E_DENIED, "%s: not trusted: it was replaced while it was probed", path);
+    return ACCEL_OK;
+}
+
 static int32_t load(struct discovery *discovery, struct record *record, struct accel_error *verdict)
 {
     struct accel_plugin *plugin = &record->plugin;
@@ -272,6 +289,8 @@ static int32_t examine(struct discovery *discovery, struct record *record, struc
         return ACCEL_OK;
     }
     code = ask_probe(discovery, record, verdict);
+    if (code == ACCEL_OK)
+        code = check_same(record, verdict);
     return code == ACCEL_OK ? load(discovery, record, verdict) : code;
 }
 

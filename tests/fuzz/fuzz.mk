@@ -3,7 +3,7 @@
 if ACCEL_TESTS
 fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
 	tests/fuzz/fuzz_profile tests/fuzz/fuzz_tables tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat \
-	tests/fuzz/fuzz_machine tests/fuzz/fuzz_packed
+	tests/fuzz/fuzz_machine tests/fuzz/fuzz_packed tests/fuzz/fuzz_job tests/fuzz/fuzz_kept
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -21,6 +21,10 @@ tests_fuzz_fuzz_tables_SOURCES = %D%/fuzz_tables.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_tables_LDADD = libaccel-core.la
 tests_fuzz_fuzz_machine_SOURCES = %D%/fuzz_machine.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_machine_LDADD = libaccel-core.la
+tests_fuzz_fuzz_job_SOURCES = %D%/fuzz_job.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_job_LDADD = libaccel-core.la
+tests_fuzz_fuzz_kept_SOURCES = %D%/fuzz_kept.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_kept_LDADD = libaccel-core.la
 tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
@@ -32,6 +36,8 @@ endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
 	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
+EXTRA_DIST += tests/fixtures/jobs/sum.job tests/fixtures/jobs/two.job tests/fixtures/kept/blob.cache \
+	tests/fixtures/kept/probes.cache
 EXTRA_DIST += %D%/run %D%/config.dict %D%/profile.dict
 EXTRA_DIST += tests/fixtures/packed/awq.folder \
 	tests/fixtures/packed/bytes-one.folder \

@@ -387,6 +387,45 @@ static void without_a_probe_nothing_unknown_is_loaded(void **state)
     free(saved);
 }
 
+/* Between check and load somebody puts another file, or a link to one, in the place of the driver. */
+static void a_file_that_is_swapped_is_not_loaded(void **state)
+{
+    static const char *const swaps[] = {"mv", "ln -sf"};
+    const char *program = getenv("ACCEL_PROBE");
+    struct place *place = *state;
+    char *saved = strdup(program), script[400], path[200], other[200];
+    for (size_t i = 0; i < sizeof(swaps) / sizeof(swaps[0]); i++) {
+        struct accel_plugins *plugins;
+        FILE *file;
+        char *data;
+        size_t bytes = 0;
+        install(place, "good", "driver", 0755);
+        snprintf(path, sizeof(path), "%s/driver.so", place->drivers);
+        snprintf(other, sizeof(other), "%s/other", place->root);
+        data = read_mock("crash_in_constructor", &bytes);
+        assert_int_equal(accel_file_write(other, data, bytes, 0755, NULL), ACCEL_OK);
+        free(data);
+        snprintf(script, sizeof(script), "%s/swapper", place->root);
+        file = fopen(script, "w");
+        assert_non_null(file);
+        fprintf(file, "#!/bin/sh\n'%s' \"$@\"\n", saved);
+        fprintf(file, "%s '%s' '%s'\n", swaps[i], other, path);
+        fclose(file);
+        assert_int_equal(chmod(script, 0755), 0);
+        setenv("ACCEL_PROBE", script, 1);
+        plugins = discover(place, ACCEL_CONTEXT_NO_CACHE);
+        setenv("ACCEL_PROBE", saved, 1);
+        assert_int_equal(accel_plugins_count(plugins), 1);
+        print_message("%s\n", accel_plugins_get(plugins, 0)->info.text);
+        assert_int_equal(accel_plugins_get(plugins, 0)->info.state, ACCEL_PLUGIN_REFUSED);
+        assert_int_equal(accel_plugins_get(plugins, 0)->info.code, ACCEL_E_DENIED);
+        assert_non_null(strstr(accel_plugins_get(plugins, 0)->info.text, "replaced while it was probed"));
+        accel_plugins_free(plugins);
+        unlink(path);
+    }
+    free(saved);
+}
+
 /* A program may reap all its children, or have the system do it: then only the answer tells how it went. */
 static void it_works_where_children_are_not_waited_for(void **state)
 {
@@ -418,6 +457,7 @@ int main(void)
         TEST(a_damaged_cache_is_made_anew),
         TEST(a_cache_that_cannot_be_written_is_only_logged),
         TEST(without_a_probe_nothing_unknown_is_loaded),
+        TEST(a_file_that_is_swapped_is_not_loaded),
         TEST(it_works_where_children_are_not_waited_for),
         TEST(nothing_to_find_is_no_failure),
     };

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that earlier runs left behind: results of probes, and blobs. The hashes at their ends are put right, so that
+ * what lies behind them is tried as well. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/device/worker.h"
+#include "core/plugin/cache.h"
+#include "tests/fuzz/fuzz.h"
+
+const char *const fuzz_corpus_folder = "tests/fixtures/kept";
+const char *const fuzz_corpus_suffix = ".cache";
+
+/* A folder of this process for the file; removed at its end. */
+static char folder[64];
+
+static void leave(void)
+{
+    char path[128];
+    static const char *const names[] = {"a.cache", "b.blob"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void enter(void)
+{
+    struct stat facts;
+    if (folder[0] != '\0')
+        return;
+    strcpy(folder, stat("/dev/shm", &facts) == 0 ? "/dev/shm/accel-fuzz-XXXXXX" : "/tmp/accel-fuzz-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        exit(99);
+    atexit(leave);
+}
+
+static void put_file(const char *name, const void *data, size_t bytes, char path[128])
+{
+    FILE *file;
+    snprintf(path, 128, "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(data, 1, bytes, file) != bytes)
+        exit(99);
+    fclose(file);
+    chmod(path, 0600);
+}
+
+static void give_as_cache(const char *data, size_t bytes)
+{
+    struct accel_cache *cache = calloc(1, sizeof(*cache));
+    struct accel_arena arena = {0};
+    char path[128];
+    if (cache == NULL)
+        exit(99);
+    put_file("a.cache", data, bytes, path);
+    if (accel_cache_read(path, NULL, &arena, cache, NULL) != ACCEL_OK)
+        abort();
+    for (uint32_t i = 0; i < cache->count; i++)
+        if (strlen(cache->entries[i].key) != ACCEL_HASH_TEXT - 1 || cache->entries[i].code > 0 ||
+            cache->entries[i].text == NULL || accel_cache_find(cache, cache->entries[i].key) == NULL)
+            abort();
+    accel_arena_free(&arena);
+    free(cache);
+}
+
+/* The same with its last line made anew. */
+static void give_with_end(const char *data, size_t bytes)
+{
+    struct accel_strbuf text = {0};
+    char hash[ACCEL_HASH_TEXT];
+    size_t end = bytes;
+    while (end > 0 && (end == bytes || data[end - 1] != '\n'))
+        end--;
+    accel_hash_text(accel_hash128(data, end, 0), hash);
+    accel_strbuf_append(&text, data, end);
+    accel_strbuf_printf(&text, "end %s\n", hash);
+    give_as_cache(accel_strbuf_get(&text), text.length);
+    accel_strbuf_free(&text);
+}
+
+/* Bytes that say nothing true of themselves are no blob; those that were written come back. */
+static void give_as_blob(const char *data, size_t bytes)
+{
+    struct accel_blob blob;
+    struct accel_error error = {0};
+    char path[128];
+    put_file("b.blob", data, bytes, path);
+    if (accel_blob_read(folder, "b", &blob, &error) == ACCEL_OK) {
+        if (blob.bytes + ACCEL_BLOB_HEADER != bytes || memcmp(blob.memory, data, bytes) != 0)
+            abort();
+        free(blob.memory);
+    } else if (error.code == ACCEL_OK || blob.memory != NULL) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enter();
+    give_as_cache((const char *)data, size);
+    give_with_end((const char *)data, size);
+    give_as_blob((const char *)data, size);
+    return 0;
+}
