@@ -157,7 +157,8 @@ int32_t accel_context_free(struct accel_context *context, struct accel_error *er
 
 /* ---- discovery ---- */
 
-static int32_t attach_all(struct accel_context *context, struct accel_error *error)
+/* A driver that fails, for whichever reason, is refused: the devices of others are there all the same. */
+static void attach_all(struct accel_context *context)
 {
     for (uint32_t i = 0; i < accel_plugins_count(context->plugins); i++) {
         struct accel_plugin *plugin = accel_plugins_get(context->plugins, i);
@@ -167,14 +168,11 @@ static int32_t attach_all(struct accel_context *context, struct accel_error *err
         if (plugin->driver == NULL)
             continue;
         code = accel_registry_attach(context, plugin->driver, i, &why);
-        if (code == ACCEL_E_MEMORY)
-            return accel_error_set(error, code, "%s", why.text);
         if (code != ACCEL_OK)
             accel_plugins_refuse(context->plugins, i, &why);
         else
             plugin->info.device_count = context->devices.count - before;
     }
-    return ACCEL_OK;
 }
 
 static int32_t find_plugins(struct accel_context *context, struct accel_error *error)
@@ -191,7 +189,9 @@ static int32_t find_plugins(struct accel_context *context, struct accel_error *e
     if ((context->options.flags & ACCEL_CONTEXT_NO_PLUGINS) != 0)
         return ACCEL_OK;
     code = accel_plugins_discover(&options, &context->plugins, error);
-    return code == ACCEL_OK ? attach_all(context, error) : code;
+    if (code == ACCEL_OK)
+        attach_all(context);
+    return code;
 }
 
 int32_t accel_context_discover(struct accel_context *context, struct accel_error *error) ACCEL_NOEXCEPT

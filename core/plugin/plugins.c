@@ -294,7 +294,8 @@ static int32_t examine(struct discovery *discovery, struct record *record, struc
     return code == ACCEL_OK ? load(discovery, record, verdict) : code;
 }
 
-/* Makes the record of a candidate. Fails for lack of memory alone. */
+/* Makes the record of a candidate. Fails for lack of memory for the record alone: a driver that has none for itself, or
+ * that says so of a device, is refused as any other. */
 static int32_t take_candidate(struct discovery *discovery, const struct accel_candidate *candidate)
 {
     struct accel_plugins *plugins = discovery->plugins;
@@ -326,7 +327,7 @@ static int32_t take_candidate(struct discovery *discovery, const struct accel_ca
                     "file=\"%s\" place=%s name=%s state=%u from_cache=%u text=\"%s\"", record->plugin.info.path,
                     candidate->place, record->plugin.info.name, record->plugin.info.state,
                     record->plugin.info.from_cache, record->plugin.info.text);
-    return code == ACCEL_E_MEMORY ? accel_error_set(discovery->error, code, "%s", verdict.text) : ACCEL_OK;
+    return ACCEL_OK;
 }
 
 /* ---- the whole ---- */

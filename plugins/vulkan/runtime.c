@@ -113,6 +113,10 @@ static int32_t instance_failed(VkResult result, struct accel_error *error)
         return ACCEL_E_NOT_FOUND;
     }
     vulkan_error(error, result, "vkCreateInstance");
+    if (result == VK_ERROR_OUT_OF_HOST_MEMORY) {
+        sdk_remedy(error, "the loader says this of damaged files too: see that those in /usr/share/vulkan/icd.d, and "
+                          "those that VK_ICD_FILENAMES names, are JSON");
+    }
     if (result == VK_ERROR_LAYER_NOT_PRESENT) {
         sdk_remedy(error, "install the layer " LAYER " (on Debian and Ubuntu: apt install vulkan-validationlayers), or "
                           "leave the option validation off");

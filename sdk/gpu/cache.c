@@ -166,7 +166,8 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
         return;
     }
     find_file(cache);
-    file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* Not a regular file is refused below; opening a pipe must not wait for its writer. */
+    file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return;
     wrong = read_open(cache, file);

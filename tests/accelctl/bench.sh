@@ -99,6 +99,12 @@ printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": [1]}\n{"n_prompt": -1, "sampl
 refuse "$work/bad.json" "bad.json:2: a test of llama-bench has n_prompt"
 printf '{"schema": "accelctl/bench/1", "facts": {}}\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: a document of accelctl bench has facts and rows"
+printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": [1e300]}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: a time is below a picosecond or above a century"
+printf '[{"n_prompt": 16, "n_gen": 0, "samples_ns": [1]}]\n| more\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:2: text behind the end of the tests"
+awk 'BEGIN { for (i = 1; i <= 1001; i++) print "{\"n_prompt\": " i ", \"n_gen\": 0, \"samples_ns\": [1e6]}" }' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1001: more than 1000 different tests"
 printf '{"model": "x"}\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: neither a test of llama-bench"
 printf '| model | size |\n' >"$work/bad.json"
@@ -163,6 +169,18 @@ END
     try 3 "$accelctl" bench machine --sqlite "$work/text"
     one_error "text: "
     cmp -s "$work/text" "$work/copy" || fail "--sqlite changed a file that is no database"
+    for name in "" :memory:; do
+        try 3 "$accelctl" bench machine --rounds 1 --sqlite "$name"
+        one_error "names no file"
+    done
+    # A file that fails after the work: the results are one document all the same.
+    if [ -n "$(command -v python3)" ]; then
+        printf 'import sqlite3, sys\nsqlite3.connect(sys.argv[1]).execute("CREATE TRIGGER no BEFORE INSERT ON run BEGIN SELECT RAISE(ABORT, \x27no room\x27); END")\n' >"$work/no.py"
+        python3 "$work/no.py" "$work/db"
+        try 1 "$accelctl" bench machine --rounds 1 --json --sqlite "$work/db"
+        is "$(value schema)" accelctl/bench/1 "results that the database did not take"
+        one_error "no room"
+    fi
 else
     grep -q 'this build has no SQLite' "$work/err" || fail "--sqlite: $(cat "$work/err")"
     echo "skipped: the database, which this build does not write"
@@ -182,6 +200,24 @@ kill -INT $pid 2>/dev/null
 wait $pid
 is $? 130 "status after an interrupt"
 is "$(value interrupted)" true "interrupted"
+
+# Interrupted at its first work, a run is told and kept all the same.
+: >"$work/out"
+"$accelctl" bench load --rounds 1000 --json --sqlite "$work/interrupted" "$q8" >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+tries=0
+while [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null && ! { case $(readlink /proc/$pid/exe) in *accelctl) true ;; *) false ;; esac &&
+    grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status; }; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -INT $pid 2>/dev/null
+wait $pid
+if ! grep -q 'this build has no SQLite' "$work/out"; then
+    is "$(value interrupted)" true "a run that was interrupted at once"
+    [ -n "$(value facts.begun)" ] || fail "a run that was interrupted at once does not tell when it began"
+    is "$(cat "$work/err")" "" "errors of a run that was interrupted at once"
+fi
 
 # Usage.
 try 2 "$accelctl" bench

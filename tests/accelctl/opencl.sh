@@ -40,6 +40,20 @@ for device in $devices; do
     done
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
     is "$(cat "$work/out")" "$text" "text of $f32 on $device, damaged kernels"
+    # In place of the file a pipe that nobody writes, and a link: the former stays unread, the latter is replaced.
+    for kept in "$work"/cache/accel/kernels/opencl-*; do
+        rm -f "$kept"
+        mkfifo "$kept"
+    done
+    try 0 timeout 60 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
+    target=$work/target
+    : >"$target"
+    for kept in "$work"/cache/accel/kernels/opencl-*; do
+        rm -f "$kept"
+        ln -s "$target" "$kept"
+    done
+    try 0 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
+    is "$(wc -c <"$target" | tr -d ' ')" 0 "bytes written through a link"
     try 0 "$accelctl" plan "$f32" --device "$device"
     has "FITS on $device"
     has "estimated by driver opencl: planes of weights"

@@ -19,6 +19,15 @@ has "remedy: install the Vulkan driver"
 try 0 "$accelctl" devices
 has "cpu:cpu0"
 
+# A damaged file, of which the loader says that there is no memory, takes nobody else's devices away.
+printf 'no json' >"$work/damaged.json"
+VK_ICD_FILENAMES=$work/damaged.json
+try 0 "$accelctl" devices
+has "cpu:cpu0"
+try 0 "$accelctl" plugins
+has "vkCreateInstance"
+has "remedy: "
+
 validate=
 [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] && validate="--set vulkan.validation=true"
 ran=0

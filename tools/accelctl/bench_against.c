@@ -87,6 +87,20 @@ static int64_t whole_of(const json_t *object, const char *key)
     return number < 0 || number > (INT64_C(1) << 53) ? -1 : (int64_t)number;
 }
 
+/* Every time of both programs lies between these, and so do all quotients of them: a picosecond, a century. */
+#define LEAST_SECONDS 1e-12
+#define MOST_SECONDS 3e9
+#define MOST_UNITS 1e18 /* tokens of a test, bytes, parameters */
+enum { MOST_TESTS = 1000 };
+
+/* A size above 0 that is told; 0: it is not. */
+static double size_of(const json_t *object, const char *key)
+{
+    const double number = number_of(object, key);
+
+    return number > 0 && number <= MOST_UNITS ? number : 0;
+}
+
 /* The test with these numbers, made where there is none yet; NULL without memory. */
 static struct peer_test *find_test(struct bench_peer *peer, const struct peer_test *wanted)
 {
@@ -114,6 +128,8 @@ static int32_t take_times(struct reader *r, size_t at, const struct peer_test *w
 
     if (test == NULL)
         return accel_error_set(&r->bench->error, ACCEL_E_MEMORY, "no memory for the tests of %s", r->path);
+    if (r->peer->count > MOST_TESTS)
+        return refuse(r, at, "more than 1000 different tests");
     if (more == 0 || more + test->count > BENCH_ROUNDS)
         return refuse(r, at, more == 0 ? "a test without times" : "a test has more than 1000 times");
     grown = realloc(test->seconds, (test->count + more) * sizeof *grown);
@@ -126,6 +142,8 @@ static int32_t take_times(struct reader *r, size_t at, const struct peer_test *w
 
         if (!json_is_number(value) || !(seconds > 0))
             return refuse(r, at, "a time is no number above 0");
+        if (seconds < LEAST_SECONDS || seconds > MOST_SECONDS)
+            return refuse(r, at, "a time is below a picosecond or above a century");
         grown[test->count++] = seconds;
     }
     return ACCEL_OK;
@@ -168,7 +186,7 @@ static int32_t read_llama_test(struct reader *r, size_t at, const json_t *object
     const int64_t prompt = whole_of(object, "n_prompt"), tokens = whole_of(object, "n_gen");
     const int64_t depth = json_object_get(object, "n_depth") == NULL ? 0 : whole_of(object, "n_depth");
     struct peer_test test = {.unit = "tok/s", .sequences = 1};
-    char kv[64];
+    char kv[64] = "";
 
     if (prompt < 0 || tokens < 0 || depth < 0 || prompt + tokens == 0)
         return refuse(r, at, "a test of llama-bench has n_prompt, n_gen and n_depth, whole numbers, not all 0");
@@ -180,12 +198,13 @@ static int32_t read_llama_test(struct reader *r, size_t at, const json_t *object
     test.subject = tokens == 0 ? BENCH_PREFILL : prompt == 0 ? BENCH_DECODE : BENCH_SUBJECTS;
     test.units = (double)(prompt + tokens);
     name_test(&test);
-    snprintf(kv, sizeof kv, "%.20s, %.20s", text_of(object, "type_k"), text_of(object, "type_v"));
+    if (text_of(object, "type_k")[0] != '\0' && text_of(object, "type_v")[0] != '\0')
+        snprintf(kv, sizeof kv, "%.20s, %.20s", text_of(object, "type_k"), text_of(object, "type_v"));
     note_text(r, r->peer->version, sizeof r->peer->version, text_of(object, "build_commit"), "build");
     note_text(r, r->peer->model, sizeof r->peer->model, text_of(object, "model_type"), "model");
     note_text(r, r->peer->kv, sizeof r->peer->kv, kv, "types of keys and values");
-    r->peer->bytes = number_of(object, "model_size");
-    r->peer->parameters = number_of(object, "model_n_params");
+    r->peer->bytes = size_of(object, "model_size");
+    r->peer->parameters = size_of(object, "model_n_params");
     r->peer->threads = (uint64_t)(whole_of(object, "n_threads") < 0 ? 0 : whole_of(object, "n_threads"));
     return take_times(r, at, &test, json_object_get(object, "samples_ns"), 1e-9);
 }
@@ -197,7 +216,7 @@ static int32_t read_own_row(struct reader *r, size_t at, const json_t *object)
     for (uint32_t s = 0; s < BENCH_SUBJECTS; s++)
         if (strcmp(text_of(object, "subject"), bench_subject_name(s)) == 0)
             test.subject = s;
-    if (test.subject == BENCH_SUBJECTS || text_of(object, "name")[0] == '\0' || number_of(object, "units") <= 0)
+    if (test.subject == BENCH_SUBJECTS || text_of(object, "name")[0] == '\0' || size_of(object, "units") <= 0)
         return refuse(r, at, "a row has no subject, name and units as accelctl bench --json writes them");
     clean_text(text_of(object, "name"), test.name, sizeof test.name);
     clean_text(text_of(object, "unit"), test.unit, sizeof test.unit);
@@ -221,8 +240,8 @@ static int32_t read_own(struct reader *r, size_t at, const json_t *document)
         return code;
     note_text(r, r->peer->version, sizeof r->peer->version, text_of(facts, "version"), "version");
     note_text(r, r->peer->model, sizeof r->peer->model, text_of(facts, "model"), "model");
-    r->peer->bytes = number_of(facts, "model_bytes");
-    r->peer->parameters = number_of(facts, "model_parameters");
+    r->peer->bytes = size_of(facts, "model_bytes");
+    r->peer->parameters = size_of(facts, "model_parameters");
     r->peer->threads = (uint64_t)(whole_of(machine, "threads") < 0 ? 0 : whole_of(machine, "threads"));
     json_array_foreach(rows, i, row)
     {
@@ -267,6 +286,10 @@ static int32_t read_objects(struct reader *r)
     }
     if (code == ACCEL_OK && is_array && r->at == r->length)
         return refuse(r, r->at, "the file ends inside its array");
+    r->at += is_array;
+    skip(r, "");
+    if (code == ACCEL_OK && r->at < r->length)
+        return refuse(r, r->at, "text behind the end of the tests");
     return code;
 }
 
@@ -316,6 +339,18 @@ static int32_t read_one(struct bench *bench, const char *path)
     return code;
 }
 
+/* What the files tell, and nothing in place of what they do not. */
+static void make_title(struct bench_peer *peer)
+{
+    char threads[48] = "";
+
+    if (peer->threads != 0)
+        snprintf(threads, sizeof threads, ", %" PRIu64 " thread%s", peer->threads, peer->threads == 1 ? "" : "s");
+    snprintf(peer->title, sizeof peer->title, "%.30s%s%.60s%s%.130s%s%.60s%s", peer->program,
+             peer->version[0] == '\0' ? "" : " ", peer->version, peer->model[0] == '\0' ? "" : ", ", peer->model,
+             peer->kv[0] == '\0' ? "" : ", keys and values ", peer->kv, threads);
+}
+
 int bench_against_read(struct bench *bench)
 {
     const struct text_list *files = &bench->chosen->against;
@@ -331,9 +366,7 @@ int bench_against_read(struct bench *bench)
             return say_error(bench->chosen->common.json, &bench->error);
     for (uint32_t i = 0; i < peer->count; i++)
         measure_spread(peer->tests[i].seconds, peer->tests[i].count, &peer->tests[i].time);
-    snprintf(peer->title, sizeof peer->title, "%.30s %.60s, %.130s%s%.60s, %" PRIu64 " thread%s", peer->program,
-             peer->version, peer->model, peer->kv[0] == '\0' ? "" : ", keys and values ", peer->kv, peer->threads,
-             peer->threads == 1 ? "" : "s");
+    make_title(peer);
     return -1;
 }
 

@@ -34,7 +34,8 @@ static const char *const tables =
 struct database {
     const struct bench *bench;
     sqlite3 *handle;
-    int failed; /* the first code that was not right */
+    uint32_t json; /* an error is a document of its own: no other one was printed before */
+    int failed;    /* the first code that was not right */
 };
 
 static int refuse(const struct database *db, int exit_code, const char *what)
@@ -43,8 +44,10 @@ static int refuse(const struct database *db, int exit_code, const char *what)
 
     snprintf(text, sizeof text, "%.300s: %.250s", db->bench->chosen->sqlite,
              what != NULL ? what : sqlite3_errmsg(db->handle));
-    return say(db->bench->chosen->common.json, exit_code, accel_error_name(ACCEL_E_IO), text,
-               "--sqlite wants a new file, or one that it has made before");
+    return say(db->json, exit_code, accel_error_name(ACCEL_E_IO), text,
+               (db->failed & 0xff) == SQLITE_FULL   ? "make room, or name a file on another disk"
+               : (db->failed & 0xff) == SQLITE_BUSY ? "another program writes it: try again when that has ended"
+                                                    : "--sqlite wants a new file, or one that it has made before");
 }
 
 static void do_all(struct database *db, const char *text)
@@ -69,11 +72,13 @@ static int64_t ask(struct database *db, const char *text)
 /* Opens the file and makes the tables where it is empty. Answers -1, or an exit code after an error was said. */
 static int open_database(struct database *db)
 {
-    const int code =
-        sqlite3_open_v2(db->bench->chosen->sqlite, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    const char *path = db->bench->chosen->sqlite;
     char text[64];
 
-    if (code != SQLITE_OK)
+    /* SQLite takes these for databases that are gone when it closes them. */
+    if (path[0] == '\0' || strcmp(path, ":memory:") == 0)
+        return refuse(db, EXIT_INPUT, "names no file");
+    if (sqlite3_open_v2(path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
         return refuse(db, EXIT_INPUT, NULL);
     sqlite3_busy_timeout(db->handle, 10000);
     do_all(db, "BEGIN IMMEDIATE");
@@ -245,13 +250,14 @@ static void insert_facts(struct database *db, int64_t run, const json_t *documen
 
 int bench_sqlite_check(const struct bench *bench)
 {
-    struct database db = {.bench = bench};
+    struct database db = {.bench = bench, .json = bench->chosen->common.json};
     int code = bench->chosen->sqlite == NULL ? -1 : open_database(&db);
 
     sqlite3_close(db.handle);
     return code;
 }
 
+/* The results were printed before: beside their document, an error goes to the error output as text. */
 int bench_sqlite_append(const struct bench *bench, const json_t *document)
 {
     struct database db = {.bench = bench};

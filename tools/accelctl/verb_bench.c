@@ -144,9 +144,9 @@ static void set_text(struct bench *bench, const char *key, const char *text)
     json_object_set_new(bench->facts, key, json_text(text));
 }
 
-static void gather_host(struct bench *bench, const struct accel_context *context)
+/* What every run has, also one that is interrupted at once. */
+static void gather_run(struct bench *bench)
 {
-    json_t *host = json_object();
     char text[64];
     const time_t now = time(NULL);
     struct tm utc;
@@ -155,6 +155,12 @@ static void gather_host(struct bench *bench, const struct accel_context *context
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     set_text(bench, "begun", text);
     set_text(bench, "version", accel_version());
+}
+
+static void gather_host(struct bench *bench, const struct accel_context *context)
+{
+    json_t *host = json_object();
+
     for (uint32_t i = 0; i < accel_fact_count(context); i++) {
         const struct accel_fact *fact = accel_fact_get(context, i);
 
@@ -372,6 +378,7 @@ static int measure(struct bench *bench)
     int code;
 
     bench->facts = json_object();
+    gather_run(bench);
     measure_moment(&bench->begun);
     working_begin(&bench->working, &bench->session, 1);
     code = bench->wanted[BENCH_LOAD] ? bench_load(bench) : -1;
