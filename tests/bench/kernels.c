@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels [LEVEL [THREADS [TYPE|all [8|32]]]]: speed of the cpu driver's kernels beside what the machine can do: bytes
- * per second of a plain read, and multiply-adds per second of each sequence of instructions. Every figure is the best
- * of several runs; nothing is asserted.
+ * kernels [LEVEL [THREADS [TYPE|all [8|32 [rows]]]]]: speed of the cpu driver's kernels beside what the machine can do:
+ * bytes per second of a plain read, and multiply-adds per second of each sequence of instructions. Every figure is the
+ * best of several runs; nothing is asserted. With `rows`: multiply-adds per second by the number of rows of x, with
+ * weights from memory.
  */
 #include "plugins/cpu/kernels/kernels.h"
 #include "tools/measure/memory.h"
@@ -159,10 +160,23 @@ static void bench_decode(struct problem *p, const struct accel_format *format, s
     p->call.n = n;
 }
 
-/* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
-static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, size_t threads)
+/* Multiply-adds per second for 1 to 32 rows of x, as steps of several sequences have them; weights from memory. */
+static void bench_rows(struct problem *p, size_t threads)
 {
-    enum { M = 128, K = 2048, SMALL_N = 2048 };
+    static const size_t rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 32};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        p->call.m = rows[i];
+        p->call.y_stride = p->call.n;
+        const double operations = (double)rows[i] * (double)p->call.n * (double)p->call.k;
+        printf("  %zu: %6.2f", rows[i], operations / best_time(run_matmul, p, threads) * 1e-9);
+    }
+    printf(" Gmac/s\n");
+}
+
+/* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
+static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, int by_rows, size_t threads)
+{
+    enum { M = 128, K = 2048, SMALL_N = 2048, ROWS = 32 };
     struct accel_format format;
     const int weight = cpu_weight_of(type);
     struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.k = K, .x_stride = K}};
@@ -174,7 +188,7 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     p.call.n = n;
     random_weights(&format, &p.call.w, n, K);
     float *x = must(malloc(M * K * sizeof(float)));
-    float *y = must(calloc(4 * n + (size_t)M * SMALL_N, sizeof(float)));
+    float *y = must(calloc(ROWS * n + (size_t)M * SMALL_N, sizeof(float)));
     for (size_t i = 0; i < M * K; i++)
         x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     p.call.x = x;
@@ -183,15 +197,19 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     table->quantize(x, K, K, &p.call.x8, 0, M);
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
-    bench_decode(&p, &format, threads);
-    for (size_t m = 8; m <= M; m *= m == 8 ? 2 : 8) {
+    if (by_rows)
+        bench_rows(&p, threads);
+    else
+        bench_decode(&p, &format, threads);
+    for (size_t m = 8; !by_rows && m <= M; m *= m == 8 ? 2 : 8) {
         p.call.m = m;
         p.call.n = SMALL_N;
         p.call.y_stride = SMALL_N;
         double operations = (double)m * SMALL_N * K;
         printf("  m=%zu %7.2f Gmac/s", m, operations / best_time(run_matmul, &p, threads) * 1e-9);
     }
-    printf("\n");
+    if (!by_rows)
+        printf("\n");
     free(x);
     free(y);
     free(rounded);
@@ -222,14 +240,16 @@ int main(int argc, char **argv)
     cpu_kernels_fill(&table, wish < level ? wish : level);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("level %s, %zu threads\n", cpu_level_name(table.level), threads);
-    bench_machine(threads);
+    const int by_rows = argc > 5 && strcmp(argv[5], "rows") == 0;
+    if (!by_rows)
+        bench_machine(threads);
     for (uint32_t i = 0; i < CPU_TYPES; i++) {
         const uint32_t type = cpu_type_at(i);
         if (argc > 3 && strcmp(argv[3], "all") != 0 && accel_format_find(argv[3]) != type)
             continue;
         for (int eight = 1; eight >= 0; eight--) {
             if (argc <= 4 || (atoi(argv[4]) == 8) == eight)
-                bench_matmul(&table, type, eight, threads);
+                bench_matmul(&table, type, eight, by_rows, threads);
         }
     }
     return 0;
