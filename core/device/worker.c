@@ -256,6 +256,8 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                               .context = device->object.context,
                               .plugin = plugin_of(device),
                               .milliseconds = number_of("ACCEL_COMPILE_MILLISECONDS", ACCEL_WORKER_MILLISECONDS)};
+    /* A child's deadline has 32 bits. */
+    const uint64_t day = 86400000u;
     const struct accel_machine *machine = accel_topology_machine(accel_context_topology(attempt.context));
     struct accel_worker_job job = {.path = attempt.plugin->info.path,
                                    .device = device->listed->info.name,
@@ -266,6 +268,8 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                                    .options = options};
     int32_t code;
     memset(out_blob, 0, sizeof(*out_blob));
+    if (attempt.milliseconds > day)
+        attempt.milliseconds = day;
     if (!ACCEL_CAN(device->handle->table, load))
         return accel_error_set(error, ACCEL_E_UNSUPPORTED,
                                "driver %s asks for isolated compile and cannot load what is compiled", device->driver);

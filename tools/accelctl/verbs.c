@@ -29,6 +29,8 @@ const struct word_row environment_rows[] = {
     {"ACCEL_DRIVER_PATH", "folders or files of drivers, ':' between them, looked in before the installed ones"},
     {"ACCEL_PROFILE_PATH", "folder of the profiles, in place of the installed one"},
     {"ACCEL_PROBE", "the program that probes drivers, in place of the installed one"},
+    {"ACCEL_COMPILE_MILLISECONDS", "time that a worker may take to compile for a driver that asks for one; 600000"},
+    {"ACCEL_COMPILE_BYTES", "memory that such a worker may take; what is free, where it is not set"},
     {"ACCEL_KEY", "a setting by its name in capitals: kv.type.k is ACCEL_KV_TYPE_K; --set is stronger"},
     {"XDG_CACHE_HOME", "results of probes are kept in its folder accel; without it in ~/.cache/accel"},
     {"XDG_STATE_HOME", "numbers of past runs are kept in its folder accel; without it in ~/.local/state/accel"},
