@@ -21,7 +21,7 @@ static const char *bad_slot;
 static uint32_t bad_way;
 static char log_text[65536];
 
-static void sin(const char *slot)
+static void misbehave(const char *slot)
 {
     if (bad_slot == NULL || strcmp(slot, bad_slot) != 0)
         return;
@@ -100,7 +100,7 @@ static void one_way(uint32_t way, const char *word)
         char wanted[160];
         struct accel_context *context = discover();
         accel_surroundings_take(&before);
-        direct.on_slot = sin;
+        direct.on_slot = misbehave;
         bad_slot = slots[i];
         bad_way = way;
         use(context);
