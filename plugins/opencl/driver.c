@@ -37,4 +37,4 @@ static const struct accel_option *const options[] = {&gpu_cache_option};
 
 GPU_DRIVER(api, options, 1, "opencl", OPENCL_VERSION, "Apache-2.0",
            "isa=x86-64\nlibraries=libOpenCL.so.1\ndepends=/etc/OpenCL/vendors $OCL_ICD_VENDORS $OCL_ICD_FILENAMES\n"
-           "effects=threads\n");
+           "effects=prints threads\n");

@@ -50,7 +50,8 @@ static void print_verdict(const struct accel_verdict *verdict)
 
     snprintf(line, sizeof line, "%s (%s%s%s)", verdict->text, accel_error_name(verdict->code),
              verdict->driver[0] == '\0' ? "" : ", driver ", verdict->driver);
-    print_wrapped((uint32_t)printf("  %s: ", verdict->subject), 4, line);
+    print_wrapped((uint32_t)printf("  %s: ", verdict->subject[0] == '\0' ? verdict->driver : verdict->subject), 4,
+                  line);
     if (verdict->remedy[0] != '\0')
         print_wrapped((uint32_t)printf("    remedy: "), 12, verdict->remedy);
 }

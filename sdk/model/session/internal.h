@@ -121,6 +121,7 @@ struct accel_session {
     struct accel_set *one;               /* one token; NULL where batch is 1 */
     struct accel_work *work;             /* moves of copied slots around a run */
     const struct accel_work **work_list; /* NULL where no slot is copied */
+    uint64_t piece;                      /* most bytes of an update */
 
     struct kv kv;
     enum full full;

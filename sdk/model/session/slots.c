@@ -43,14 +43,17 @@ static uint32_t count_outputs(const struct accel_graph *graph)
 /* Moves of copied slots: updates, the run, reads. Their addresses never change, so that they are made once. */
 static int32_t make_work(struct accel_session *session, struct accel_error *error)
 {
-    uint32_t copied = 0;
+    const struct accel_limits *limits = accel_plan_device(session->plan)->facts->limits;
+    uint64_t count = 0;
 
+    session->piece = limits->inline_bytes == 0 ? UINT64_MAX : limits->inline_bytes;
     for (uint32_t i = 0; i < session->slot_count; i++)
-        copied += session->slots[i].copied;
-    if (copied == 0)
+        if (session->slots[i].copied)
+            count += session->slots[i].is_output ? 1 : 1 + (session->slots[i].size - 1) / session->piece;
+    if (count == 0)
         return ACCEL_OK;
-    session->work = calloc(session->slot_count + 1, sizeof *session->work);
-    session->work_list = calloc(session->slot_count + 1, sizeof *session->work_list);
+    session->work = calloc(count + 1, sizeof *session->work);
+    session->work_list = calloc(count + 1, sizeof *session->work_list);
     if (session->work == NULL || session->work_list == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the steps of a session");
     return ACCEL_OK;

@@ -53,39 +53,56 @@ static void fill_inputs(struct accel_session *session, const struct step_part *p
     symbols[SYMBOL_SEQUENCES] = count;
 }
 
+static struct accel_work *add_work(struct accel_session *session, uint32_t kind, uint32_t *count)
+{
+    struct accel_work *work = &session->work[*count];
+
+    *work = (struct accel_work){.size = sizeof *work, .kind = kind};
+    session->work_list[(*count)++] = work;
+    return work;
+}
+
+/* In pieces that the device takes. */
+static void add_update(struct accel_session *session, const struct slot *slot, uint32_t *count)
+{
+    for (uint64_t done = 0; done < slot->size;) {
+        struct accel_work *work = add_work(session, ACCEL_STEP_UPDATE, count);
+
+        work->target = slot->buffer;
+        work->target_offset = done;
+        work->data = (const char *)slot->bytes + done;
+        work->bytes = slot->size - done < session->piece ? slot->size - done : session->piece;
+        done += work->bytes;
+    }
+}
+
+static void add_read(struct accel_session *session, const struct slot *slot, uint32_t *count)
+{
+    struct accel_work *work = add_work(session, ACCEL_STEP_READ, count);
+
+    work->source = slot->buffer;
+    work->memory = slot->bytes;
+    work->bytes = slot->size;
+}
+
 /* Moves inputs to the device, runs, moves outputs back: one submit. */
 static int32_t run_copied(struct accel_session *session, struct accel_set *set, const uint64_t *symbols,
                           struct accel_error *error)
 {
+    struct accel_work *run;
     uint32_t count = 0;
     uint64_t value = 0;
     int32_t code;
 
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < session->slot_count; i++) {
-            const struct slot *slot = &session->slots[i];
-            struct accel_work *work = &session->work[count];
-
-            if (!slot->copied || slot->is_output != pass || slot->asked)
-                continue;
-            *work = (struct accel_work){.size = sizeof *work, .bytes = slot->size};
-            work->kind = pass == 0 ? ACCEL_STEP_UPDATE : ACCEL_STEP_READ;
-            if (pass == 0) {
-                work->target = slot->buffer;
-                work->data = slot->bytes;
-            } else {
-                work->source = slot->buffer;
-                work->memory = slot->bytes;
-            }
-            session->work_list[count++] = work;
-        }
-        if (pass == 0) {
-            session->work[count] = (struct accel_work){
-                .size = sizeof *session->work, .kind = ACCEL_STEP_RUN, .set = set, .symbols = symbols};
-            session->work_list[count] = &session->work[count];
-            count++;
-        }
-    }
+    for (uint32_t i = 0; i < session->slot_count; i++)
+        if (session->slots[i].copied && !session->slots[i].is_output && !session->slots[i].asked)
+            add_update(session, &session->slots[i], &count);
+    run = add_work(session, ACCEL_STEP_RUN, &count);
+    run->set = set;
+    run->symbols = symbols;
+    for (uint32_t i = 0; i < session->slot_count; i++)
+        if (session->slots[i].copied && session->slots[i].is_output && !session->slots[i].asked)
+            add_read(session, &session->slots[i], &count);
     code = accel_queue_submit(session->queue, session->work_list, count, NULL, 0, &value, error);
     return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
 }
