@@ -61,6 +61,13 @@ struct gpu_pipeline;
 struct gpu_list;
 struct gpu_queue;
 
+/* How kernels are cut, where not by kind of device: the option `arrangement`, so that what GPUs run is tested without
+ * one. */
+#define GPU_ARRANGE_AUTO 0u
+#define GPU_ARRANGE_SOFTWARE 1u
+#define GPU_ARRANGE_SMALL 2u /**< as on GPUs of small workgroups */
+#define GPU_ARRANGE_GPU 3u
+
 /** What a device can do. Filled by `open`, and the same before opening as far as `enumerate` tells facts. */
 struct gpu_limits {
     uint64_t binding_bytes; /**< largest range of one binding */
@@ -76,7 +83,7 @@ struct gpu_limits {
     uint32_t vendor;        /**< PCI vendor id of the maker, 0 unknown: for tables of tuning */
     uint32_t in_flight;     /**< submits of one queue in flight */
     uint32_t reads;         /**< 1: GPU_READ copies to any host memory; 0: the room stages reads */
-    uint32_t zero;
+    uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the room */
 };
 
 /* Where memory lies. */

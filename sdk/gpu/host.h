@@ -18,6 +18,9 @@ int32_t gpu_attach(const struct gpu_api *api, const struct accel_host *host, uin
 /** What a device can do as the facts of `enumerate` say it. */
 void gpu_facts_limits(const struct gpu_limits *limits, struct accel_limits *out_limits);
 
+/** The option `arrangement` of a driver: a row of its option table, read by the room. */
+extern const struct accel_option gpu_arrangement_option;
+
 /** Types of weights for the facts of `enumerate`. */
 const uint32_t *gpu_facts_types(uint32_t *out_count);
 

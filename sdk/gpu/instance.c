@@ -94,6 +94,25 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
     return instance->api->enumerate(instance->runtime, hardware, hardware_count, sink, error);
 }
 
+const struct accel_option gpu_arrangement_option = {
+    .size = sizeof gpu_arrangement_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "arrangement",
+    .help = "how kernels are cut: auto (by kind of device), software, small, or gpu; for tests and tuning",
+    .text = "auto",
+    .choices = "auto software small gpu",
+};
+
+static uint32_t arrangement_of(const struct accel_setting *setting)
+{
+    static const char *const names[] = {"auto", "software", "small", "gpu"};
+
+    for (uint32_t i = 0; setting != NULL && setting->text != NULL && i < sizeof names / sizeof *names; i++)
+        if (strcmp(setting->text, names[i]) == 0)
+            return i;
+    return GPU_ARRANGE_AUTO;
+}
+
 static int32_t instance_open(struct accel_driver_instance *base, const char *id, const struct accel_setting *settings,
                              uint32_t setting_count, struct accel_driver_device **out_device,
                              struct accel_error *error) ACCEL_NOEXCEPT
@@ -120,6 +139,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
         instance->host->release(instance->host, memory);
         return code;
     }
+    room->limits.arrangement = arrangement_of(sdk_setting(settings, setting_count, "arrangement"));
     gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
     pthread_mutex_init(&room->lock, NULL);
     pthread_mutex_init(&room->transfer.lock, NULL);
@@ -204,6 +224,7 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
     (void)error;
     memset(out_fingerprint, 0, 16);
     room->api->fingerprint(room->device, out_fingerprint);
+    gpu_mix(out_fingerprint, &room->limits.arrangement, sizeof room->limits.arrangement);
     for (uint32_t s = 0; s < room->api->source_count; s++) {
         const struct gpu_source *source = &room->api->sources[s];
 

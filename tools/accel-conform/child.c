@@ -128,13 +128,19 @@ static bool load(struct conform *conform)
 
 static bool open_device(struct conform *conform)
 {
-    char name[256];
+    char name[256], key[256];
+    const size_t length = conform->option == NULL ? 0 : strcspn(conform->option, "=");
+    const struct accel_given given = {key, conform->option == NULL ? "" : conform->option + length + 1,
+                                      "command line --set"};
     int32_t code = accel_context_attach_driver(conform->context, conform->driver, &conform->error);
 
     if (!conform_ok(conform, code, "attach and enumerate"))
         return false;
     snprintf(name, sizeof(name), "%s:%s", conform->driver->name, conform->id);
-    code = accel_device_open(conform->context, name, NULL, 0, &conform->device, &conform->error);
+    snprintf(key, sizeof(key), "%s.%.*s", conform->driver->name, (int)length,
+             conform->option == NULL ? "" : conform->option);
+    code =
+        accel_device_open(conform->context, name, &given, conform->option != NULL, &conform->device, &conform->error);
     return conform_ok(conform, code, "open");
 }
 

@@ -38,6 +38,7 @@ struct conform_kept {
 struct conform {
     const char *path;   /**< of the driver's file, absolute */
     const char *id;     /**< of the device in the driver */
+    const char *option; /**< of the driver, "NAME=VALUE", with which tests of operators open the device, or NULL */
     uint32_t rounds;    /**< random cases beside the fixed ones */
     uint32_t parameter; /**< of the test */
     struct conform_random random;

@@ -32,6 +32,7 @@ static const char usage[] =
     "  --seed N            numbers of the random shapes and values; the clock's without it\n"
     "  --rounds N          random cases of a test beside the fixed ones (3)\n"
     "  --deadline SECONDS  of one test (120)\n"
+    "  --set NAME=VALUE    an option of the driver, for tests that run programs\n"
     "  --json              print JSON\n"
     "  --certificate FILE  where to write the certificate; in the user's cache folder without it\n"
     "  --known FILE        expected failures; conformance.yaml beside the driver without it\n"
@@ -51,6 +52,7 @@ static int run_child(const struct run_options *options)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     conform = (struct conform){.path = options->path,
                                .id = options->device == NULL || options->device[0] == '\0' ? NULL : options->device,
+                               .option = options->set,
                                .rounds = options->rounds};
     for (uint32_t i = 0; i < list.count; i++) {
         if (strcmp(list.tests[i].name, options->child) != 0)
@@ -115,6 +117,11 @@ static int read_option(struct run_options *options, int letter, const char *name
     case 'k':
         options->known = value;
         return -1;
+    case 'o':
+        if (strchr(value, '=') == NULL)
+            return complain("an option of the driver is NAME=VALUE, and not ", value);
+        options->set = value;
+        return -1;
     case 'C':
         options->child = value;
         return -1;
@@ -139,6 +146,7 @@ static int read_options(struct run_options *options, int count, char **arguments
                                          {"seed", required_argument, NULL, 's'},
                                          {"rounds", required_argument, NULL, 'R'},
                                          {"deadline", required_argument, NULL, 'D'},
+                                         {"set", required_argument, NULL, 'o'},
                                          {"json", no_argument, NULL, 'j'},
                                          {"certificate", required_argument, NULL, 'c'},
                                          {"known", required_argument, NULL, 'k'},
@@ -231,10 +239,10 @@ static int certify(const struct run_report *report)
     char *path = NULL;
     int32_t code;
 
-    if (report->options->filter != NULL && report->options->certificate == NULL)
+    if ((report->options->filter != NULL || report->options->set != NULL) && report->options->certificate == NULL)
         return 0;
-    if (report->options->filter != NULL)
-        return complain("a certificate needs all tests: no --filter", "");
+    if (report->options->filter != NULL || report->options->set != NULL)
+        return complain("a certificate needs all tests as they are: no --filter, no --set", "");
     code = certificate_write(report, &path, &error);
     if (code != ACCEL_OK)
         fprintf(stderr, "accel-conform: the certificate was not written: %s\n", error.text);

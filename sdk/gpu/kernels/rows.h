@@ -18,6 +18,7 @@ struct gpu_arrangement {
     uint32_t element_group; /**< items of a workgroup of element-wise kernels */
     uint32_t attention;     /**< items of a workgroup of attention */
     uint32_t parts;         /**< parts of the keys of few tokens */
+    uint32_t heads;         /**< heads that share a sine, 0: all */
 };
 
 /** The arrangement for a device. */

@@ -170,8 +170,7 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const struct accel_rotary *attributes = call->attributes;
     const uint32_t group = gpu_arrange(call->limits)->element_group;
     const uint64_t pairs = frequency->width, items = x->dims[0] * (x->dims[2] - pairs);
-    /* Heads that share a sine: all where threads are few. */
-    const uint32_t each = (call->limits->features & GPU_FEATURE_SOFTWARE) != 0 ? (uint32_t)x->dims[1] : 4;
+    const uint32_t heads = gpu_arrange(call->limits)->heads, each = heads == 0 ? (uint32_t)x->dims[1] : heads;
     struct gpu_launch launch = {
         .source = "rotary",
         .constants = {group, attributes->pairing == ACCEL_PAIR_NEIGHBOURS},
