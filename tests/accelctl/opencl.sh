@@ -54,6 +54,10 @@ for device in $devices; do
     done
     try 0 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
     is "$(wc -c <"$target" | tr -d ' ')" 0 "bytes written through a link"
+    # What GPUs run: keys in parts, their merge, slices of large workgroups.
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
+        --set opencl.arrangement=gpu
+    is "$(cat "$work/out")" "$text" "text of $f32 on $device as on GPUs"
     try 0 "$accelctl" plan "$f32" --device "$device"
     has "FITS on $device"
     has "estimated by driver opencl: planes of weights"

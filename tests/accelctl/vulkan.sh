@@ -48,6 +48,11 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
         --set vulkan.features=none
     is "$(cat "$work/out")" "$text" "text without features by $icd"
+    # What GPUs run: keys in parts, their merge, subgroups and slices of large workgroups.
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate \
+        --set vulkan.arrangement=gpu
+    is "$(cat "$work/out")" "$text" "text as on GPUs by $icd"
     try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x
 done
 [ $ran != 0 ] || { echo "skipped: no Vulkan driver for CPUs is installed"; exit 77; }
