@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ACCEL_CHECK_ISA(LEVEL, FLAGS, BODY)
+# ACCEL_CHECK_ISA(LEVEL, FLAGS, BODY, [HEADER = immintrin.h])
 # Finds out whether the compiler makes code for one level of vector instructions: compiles BODY, which uses an
 # intrinsic of every extension of the level, with FLAGS. Only objects of that level get the flags; which level runs is
 # decided on the machine, at run time.
@@ -14,7 +14,7 @@ AC_CACHE_CHECK([whether $CC makes $1 code], [accel_cache], [
   accel_saved_CFLAGS=$CFLAGS
   CFLAGS="$CFLAGS $2"
   AC_LINK_IFELSE([AC_LANG_SOURCE([[
-#include <immintrin.h>
+#include <m4_default([$4], [immintrin.h])>
 #include <stdint.h>
 int main(int argc, char **argv)
 {

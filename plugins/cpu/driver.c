@@ -16,7 +16,7 @@ static const struct accel_option isa_option = {
     .name = "isa",
     .help = "highest level of vector instructions to use",
     .text = "auto",
-    .choices = "auto scalar avx2 avx512",
+    .choices = "auto scalar avx2 avxvnni avx512 neon dotprod i8mm",
 };
 
 static const struct accel_option *const options[] = {&isa_option};
@@ -46,7 +46,8 @@ static int32_t enumerate(const struct accel_host *host, const struct accel_hardw
 /* The level that is wished for: an error where the machine has less, since the user would get another one silently. */
 static int32_t choose_level(const struct accel_setting *setting, uint32_t *out_level, struct accel_error *error)
 {
-    uint32_t best = cpu_level_detect();
+    const uint32_t best = cpu_level_detect();
+    const char *obstacle;
 
     *out_level = best;
     if (setting == NULL || strcmp(setting->text, "auto") == 0)
@@ -54,9 +55,10 @@ static int32_t choose_level(const struct accel_setting *setting, uint32_t *out_l
     for (uint32_t level = 0; level < CPU_LEVELS; level++)
         if (strcmp(setting->text, cpu_level_name(level)) == 0)
             *out_level = level;
-    if (*out_level <= best)
+    obstacle = cpu_level_obstacle(*out_level);
+    if (obstacle == NULL)
         return ACCEL_OK;
-    sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.isa=%s: this processor has %s at most", setting->text,
+    sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.isa=%s: %s; the best here is %s", setting->text, obstacle,
               cpu_level_name(best));
     sdk_remedy(error, "set cpu.isa to auto or %s", cpu_level_name(best));
     return ACCEL_E_UNSUPPORTED;

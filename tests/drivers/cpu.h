@@ -5,14 +5,14 @@
 
 #include "tests/drivers/rig.h"
 
-#define CPU_TEST_LEVELS 3u
+#define CPU_TEST_LEVELS 7u
 
 extern struct rig_random cpu_random;
 
 /** Seeds cpu_random from ACCEL_TEST_SEED or the clock, and prints it. */
 void cpu_seed(void);
 
-/** Opens the driver with cpu.isa = scalar, avx2 or avx512. 0: the machine lacks it, and the refusal says so. */
+/** Opens the driver with cpu.isa = the name of a level. 0: the machine lacks it, and the refusal says so. */
 uint32_t cpu_open(struct rig *rig, uint32_t level);
 
 /** Random numbers in -1 .. 1, to be freed. */

@@ -9,42 +9,70 @@
 
 #define EXIT_SKIP 77
 
-/* True when the table of the level is the level's own. */
+/* True when the level under test can run here. */
 static int usable(struct tables *tables)
 {
-    uint32_t here = cpu_level_detect();
 #ifdef KERNELS_EMULATED
-    /* The stand-ins for 512 bits are made of AVX2. */
-    if (here < CPU_LEVEL_AVX2) {
-        printf("skipped: the emulation of %s needs avx2\n", cpu_level_name(KERNELS_LEVEL));
-        return 0;
-    }
+    /* The stand-ins are made of AVX2. */
+    const uint32_t needed = CPU_LEVEL_AVX2;
 #else
-    if (here + 1 <= KERNELS_LEVEL) {
-        printf("skipped: this machine has %s, not %s\n", cpu_level_name(here), cpu_level_name(KERNELS_LEVEL));
+    const uint32_t needed = KERNELS_LEVEL;
+#endif
+    const char *obstacle = cpu_level_obstacle(needed);
+    if (obstacle != NULL) {
+        printf("skipped: %s: %s\n", cpu_level_name(needed), obstacle);
         return 0;
     }
-#endif
     cpu_kernels_fill(&tables->kernels, KERNELS_LEVEL);
     cpu_kernels_fill(&tables->twins, CPU_LEVEL_SCALAR);
-    if (tables->kernels.level != KERNELS_LEVEL) {
-        printf("skipped: %s was not built\n", cpu_level_name(KERNELS_LEVEL));
-        return 0;
-    }
     return 1;
 }
 
-/* Every slot is filled and, above the twins, at least one is the level's own. */
+/* Every slot is filled, and above the twins none falls back to a level below. */
 static void test_table(void **state)
 {
     const struct tables *tables = *state;
-    size_t own = 0;
-#define CPU_KERNEL_SCALAR(type, place, name, tile)                                                                     \
+    const int scalar = KERNELS_LEVEL == CPU_LEVEL_SCALAR;
+    assert_int_equal(tables->kernels.level, KERNELS_LEVEL);
+#define CPU_KERNEL(type, place, name)                                                                                  \
     assert_true(tables->kernels.place != NULL);                                                                        \
-    own += tables->kernels.place != tables->twins.place;
+    assert_true((tables->kernels.place == tables->twins.place) == scalar);
 #include "plugins/cpu/kernels/kernels.def"
-    assert_true(KERNELS_LEVEL == CPU_LEVEL_SCALAR ? own == 0 : own > 0);
     assert_null(tables->kernels.matmul8[CPU_F32]);
+}
+
+/* A level has its own kernels: none is another level's. */
+static void test_own(void **state)
+{
+    const struct tables *tables = *state;
+    for (uint32_t level = CPU_LEVEL_AVX2; level < CPU_LEVELS; level++) {
+        struct cpu_kernels other;
+        cpu_kernels_fill(&other, level);
+        if (other.level == KERNELS_LEVEL || other.level == CPU_LEVEL_SCALAR)
+            continue;
+#define CPU_KERNEL(type, place, name) assert_true(tables->kernels.place != other.place);
+#include "plugins/cpu/kernels/kernels.def"
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < CPU_LEVELS; i++) {
+        for (uint32_t j = 0; j < i; j++)
+            assert_string_not_equal(cpu_level_name(i), cpu_level_name(j));
+    }
+    assert_string_equal(cpu_level_name(CPU_LEVELS), "unknown");
+    assert_null(cpu_level_obstacle(CPU_LEVEL_SCALAR));
+    assert_null(cpu_level_obstacle(cpu_level_detect()));
+    /* No machine has levels of two families. */
+    assert_true(cpu_level_obstacle(CPU_LEVEL_AVX2) != NULL || cpu_level_obstacle(CPU_LEVEL_NEON) != NULL);
+    assert_non_null(cpu_level_obstacle(CPU_LEVELS));
+}
+
+static void test_types(void **state)
+{
+    (void)state;
     for (int i = 0; i < (int)CPU_TYPES; i++)
         assert_int_equal(cpu_weight_of(cpu_type_at((uint32_t)i)), i < CPU_PLANAR ? i : CPU_PLANAR);
     for (uint32_t i = 0; i < CPU_TYPES; i++) {
@@ -68,8 +96,13 @@ int main(int argc, char **argv)
         return EXIT_SKIP;
     const struct CMUnitTest tests[] = {
         TEST(test_table),
+        TEST(test_own),
+        TEST(test_names),
+        TEST(test_types),
         TEST(test_matmul),
         TEST(test_matmul8),
+        TEST(test_matmul_few),
+        TEST(test_matmul8_few),
         TEST(test_matmul_alias),
         TEST(test_embed),
         TEST(test_quantize),

@@ -308,6 +308,33 @@ void test_matmul8(void **state)
     }
 }
 
+/* A sample that an emulated processor finishes: every type with a place of its own, one planar type of each width. */
+static int in_sample(uint32_t index)
+{
+    return index < CPU_PLANAR || (index - CPU_PLANAR) % 9 == 0;
+}
+
+void test_matmul_few(void **state)
+{
+    const struct tables *tables = *state;
+    for (uint32_t w = 0; w < CPU_TYPES; w++) {
+        const size_t block = block_of(cpu_type_at(w));
+        if (in_sample(w))
+            run_case(tables, cpu_type_at(w), 0, w % 2 ? 1 : 7, 17, w <= CPU_BF16 ? 39 : block > 128 ? block : 128);
+    }
+}
+
+void test_matmul8_few(void **state)
+{
+    static const size_t rows[] = {1, 2, 5};
+    const struct tables *tables = *state;
+    for (uint32_t w = CPU_Q8_0; w < CPU_TYPES; w++) {
+        const size_t block = block_of(cpu_type_at(w));
+        for (size_t i = 0; i < 3 && in_sample(w); i++)
+            run_case(tables, cpu_type_at(w), 1, rows[i], 17, block > 128 ? block : 160 / block * block);
+    }
+}
+
 /* The residual may be y itself, and rows may lie apart. */
 void test_matmul_alias(void **state)
 {

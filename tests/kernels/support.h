@@ -51,6 +51,8 @@ double function_value(uint32_t function, double x);
 /* Tests of one subject each; *state is struct tables. */
 void test_matmul(void **state);
 void test_matmul8(void **state);
+void test_matmul_few(void **state);
+void test_matmul8_few(void **state);
 void test_matmul_alias(void **state);
 void test_embed(void **state);
 void test_quantize(void **state);

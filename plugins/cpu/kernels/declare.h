@@ -5,9 +5,9 @@
 
 #include "kernels.h"
 
-#define CPU_KERNEL_SCALAR(type, place, name, tile) cpu_##type##_fn cpu_##name##_scalar;
-#define CPU_KERNEL_AVX2(type, place, name, tile) cpu_##type##_fn cpu_##name##_avx2;
-#define CPU_KERNEL_AVX512(type, place, name, tile) cpu_##type##_fn cpu_##name##_avx512;
+#define CPU_KERNEL(type, place, name)                                                                                  \
+    cpu_##type##_fn cpu_##name##_scalar, cpu_##name##_avx2, cpu_##name##_avxvnni, cpu_##name##_avx512,                 \
+        cpu_##name##_neon, cpu_##name##_dotprod, cpu_##name##_i8mm;
 #include "kernels.def"
 
 #endif

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which level this machine has, and the table of a level. Compiled for the plainest processor: nothing here may need
- * what it is about to find out.
- */
+/* The types that kernels read, and the table of a level. */
 #include "config.h"
 
-#include "declare.h"
+#include "levels.h"
 
 #include <string.h>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 static const uint32_t weight_types[CPU_PLANAR] = {
     [CPU_F32] = ACCEL_F32,         [CPU_F16] = ACCEL_F16,         [CPU_BF16] = ACCEL_BF16,
@@ -64,78 +57,29 @@ uint32_t cpu_type_at(uint32_t index)
 
 const char *cpu_level_name(uint32_t level)
 {
-    static const char *const names[CPU_LEVELS] = {"scalar", "avx2", "avx512"};
+    static const char *const names[CPU_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm"};
     return level < CPU_LEVELS ? names[level] : "unknown";
 }
 
-#if defined(__x86_64__)
-
-/* Extended control register 0: which register states the operating system saves. */
-static uint64_t saved_states(void)
-{
-    uint32_t low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (uint64_t)high << 32 | low;
-}
-
-/* True when all bits of `wanted` are set. */
-static int has(uint64_t bits, uint64_t wanted)
-{
-    return (bits & wanted) == wanted;
-}
-
 uint32_t cpu_level_detect(void)
 {
-    uint32_t a, b, c, d, leaf7_b, leaf7_c;
-    const uint32_t osxsave_avx_fma_f16c = 1u << 27 | 1u << 28 | 1u << 12 | 1u << 29;
-    const uint32_t avx2_bmi2 = 1u << 5 | 1u << 8;
-    const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
-    const uint32_t vnni = 1u << 11;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, osxsave_avx_fma_f16c))
-        return CPU_LEVEL_SCALAR;
-    uint64_t saved = saved_states();
-    if (!has(saved, 0x6) || !__get_cpuid_count(7, 0, &a, &leaf7_b, &leaf7_c, &d) || !has(leaf7_b, avx2_bmi2))
-        return CPU_LEVEL_SCALAR;
-#ifndef HAVE_AVX2
-    return CPU_LEVEL_SCALAR;
-#endif
-    if (!has(saved, 0xe6) || !has(leaf7_b, f_dq_bw_vl) || !has(leaf7_c, vnni))
-        return CPU_LEVEL_AVX2;
-#ifndef HAVE_AVX512
-    return CPU_LEVEL_AVX2;
-#else
-    return CPU_LEVEL_AVX512;
-#endif
-}
-
-#else
-
-uint32_t cpu_level_detect(void)
-{
+    for (uint32_t level = CPU_LEVELS - 1; level > CPU_LEVEL_SCALAR; level--) {
+        if (cpu_level_obstacle(level) == NULL)
+            return level;
+    }
     return CPU_LEVEL_SCALAR;
 }
-
-#endif
 
 void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t level)
 {
-    struct cpu_kernels *table = out_kernels;
-    memset(table, 0, sizeof(*table));
-    table->level = CPU_LEVEL_SCALAR;
-#define CPU_KERNEL_SCALAR(type, place, name, tile) table->place = cpu_##name##_scalar;
-#include "kernels.def"
-    if (level < CPU_LEVEL_AVX2)
-        return;
-#ifdef HAVE_AVX2
-    table->level = CPU_LEVEL_AVX2;
-#define CPU_KERNEL_AVX2(type, place, name, tile) table->place = cpu_##name##_avx2;
-#include "kernels.def"
-#endif
-    if (level < CPU_LEVEL_AVX512)
-        return;
-#ifdef HAVE_AVX512
-    table->level = CPU_LEVEL_AVX512;
-#define CPU_KERNEL_AVX512(type, place, name, tile) table->place = cpu_##name##_avx512;
-#include "kernels.def"
-#endif
+    /* What each level builds upon. */
+    static const uint32_t below[CPU_LEVELS] = {
+        [CPU_LEVEL_AVX2] = CPU_LEVEL_SCALAR, [CPU_LEVEL_AVXVNNI] = CPU_LEVEL_AVX2, [CPU_LEVEL_AVX512] = CPU_LEVEL_AVX2,
+        [CPU_LEVEL_NEON] = CPU_LEVEL_SCALAR, [CPU_LEVEL_DOTPROD] = CPU_LEVEL_NEON, [CPU_LEVEL_I8MM] = CPU_LEVEL_DOTPROD,
+    };
+    while (!cpu_level_built(level))
+        level = below[level];
+    memset(out_kernels, 0, sizeof(*out_kernels));
+    cpu_level_fill(out_kernels, level);
+    out_kernels->level = level;
 }

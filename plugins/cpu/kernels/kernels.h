@@ -17,10 +17,14 @@
 #include <accel/ops.h>
 #include <accel/types.h>
 
-#define CPU_LEVEL_SCALAR 0u /* plain C, sums in double: the twin that the others are tested against */
-#define CPU_LEVEL_AVX2 1u   /* AVX2, FMA, F16C, BMI2 */
-#define CPU_LEVEL_AVX512 2u /* F, BW, VL, DQ, VNNI on top */
-#define CPU_LEVELS 3u
+#define CPU_LEVEL_SCALAR 0u  /* plain C, sums in double: the twin that the others are tested against */
+#define CPU_LEVEL_AVX2 1u    /* AVX2, FMA, F16C, BMI2 */
+#define CPU_LEVEL_AVXVNNI 2u /* dot products of bytes in 256 bits on top */
+#define CPU_LEVEL_AVX512 3u  /* AVX2 and AVX-512 F, BW, VL, DQ, VNNI */
+#define CPU_LEVEL_NEON 4u    /* aarch64 as every one is */
+#define CPU_LEVEL_DOTPROD 5u /* dot products of bytes on top */
+#define CPU_LEVEL_I8MM 6u    /* products of matrices of bytes on top */
+#define CPU_LEVELS 7u
 
 /* Types of weights that matmul and embed know, in the order of the tables' elements. */
 enum cpu_weight {
@@ -237,7 +241,8 @@ static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cach
     return cpu_cache_digits(cache, slot, cache->row) + (at >> ACCEL_PLANAR_LOG2_GROUP(cache->type)) * 2;
 }
 
-/* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16. */
+/* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16, matmul16 at most levels
+ * and for most types. */
 struct cpu_kernels {
     uint32_t level;
     cpu_matmul_fn *matmul[CPU_WEIGHTS];  /* x in F32 */
@@ -263,15 +268,17 @@ int cpu_weight_of(uint32_t type);
 /* The type ids that kernels read, index 0 .. CPU_TYPES - 1: first those of the places before CPU_PLANAR, in order. */
 uint32_t cpu_type_at(uint32_t index);
 
-/* The highest level that was built and that this processor and its operating system allow (CPUID and XGETBV). */
+/* The best level that was built and that this processor and its operating system allow. */
 uint32_t cpu_level_detect(void);
 
-/* The name of a level: "scalar", "avx2", "avx512". */
+/* NULL where a level can be used here, or what is in the way: "the processor has no such instructions". */
+const char *cpu_level_obstacle(uint32_t level);
+
+/* The name of a level: "scalar", "avx2", ... */
 const char *cpu_level_name(uint32_t level);
 
-/* Fills the table for a level, which must not exceed what the machine has: pass the lower of cpu_level_detect() and the
- * level wished for. A kernel that a level lacks is that of the level below. A level that was not built counts as the
- * next lower. */
+/* Fills the table for a level, in whose way there must be no obstacle. A level that was not built counts as the one
+ * that it builds upon. */
 void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t level);
 
 #endif

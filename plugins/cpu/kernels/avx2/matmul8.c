@@ -34,12 +34,7 @@ CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
 /* Products of 32 digits with 32 of x, added up to 8 integers. */
 CPU_INLINE __m256i dot32(const struct layout f, __m256i digits, __m256i x)
 {
-    __m256i pairs;
-    if (f.bits == 4)
-        pairs = _mm256_maddubs_epi16(digits, x);
-    else
-        pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
-    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    return f.bits == 4 ? dot32u(digits, x) : dot32s(digits, x);
 }
 
 /* The halves `stride` bytes apart. */
@@ -147,7 +142,7 @@ CPU_INLINE __m256i two_runs(const void *low, const void *high)
  */
 CPU_INLINE void two_blocks4(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
 {
-    const __m256i low = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+    const __m256i low = _mm256_set1_epi8(15);
     const size_t at = scale_at(f, b), next = scale_at(f, b + 1);
     const __m256 d =
         _mm256_set_m128(four_halves(w.scales + next, w.scales_stride), four_halves(w.scales + at, w.scales_stride));
@@ -172,9 +167,7 @@ CPU_INLINE void two_blocks4(const struct layout f, const struct four w, struct f
         __m256i lows = _mm256_and_si256(both, low), highs = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
         CPU_UNROLL
         for (size_t r = 0; r < few; r++) {
-            __m256i pairs =
-                _mm256_add_epi16(_mm256_maddubs_epi16(lows, first[r]), _mm256_maddubs_epi16(highs, second[r]));
-            __m256 dot = _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, ones));
+            __m256 dot = _mm256_cvtepi32_ps(dot64u(lows, first[r], highs, second[r]));
             x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
         }
     }
@@ -243,41 +236,41 @@ CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_m
         matmul_few(f, call, i, least(FEW8, call->m - i), begin, end);
 }
 
-void cpu_matmul8_q8_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_0)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
 }
 
-void cpu_matmul8_q4_0_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_0)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
 }
 
-void cpu_matmul8_q4_1_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_1)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
 }
 
-void cpu_matmul8_q8_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx2(ACCEL_Q8_G32, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q8_G32, call, begin, end))
         matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
 }
 
-void cpu_matmul8_q8_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx2(ACCEL_Q8_G128, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q8_G128, call, begin, end))
         matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
 }
 
-void cpu_matmul8_q4_g32_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx2(ACCEL_Q4_G32, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q4_G32, call, begin, end))
         matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
 }
 
-void cpu_matmul8_q4_g128_avx2(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx2(ACCEL_Q4_G128, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q4_G128, call, begin, end))
         matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
 }

@@ -196,41 +196,41 @@ CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_m
         matmul_few(f, call, i, least(FEW, call->m - i), begin, end);
 }
 
-void cpu_matmul8_q8_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_0)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
 }
 
-void cpu_matmul8_q4_0_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_0)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
 }
 
-void cpu_matmul8_q4_1_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_1)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
 }
 
-void cpu_matmul8_q8_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx512(ACCEL_Q8_G32, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q8_G32, call, begin, end))
         matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
 }
 
-void cpu_matmul8_q8_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q8_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx512(ACCEL_Q8_G128, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q8_G128, call, begin, end))
         matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
 }
 
-void cpu_matmul8_q4_g32_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx512(ACCEL_Q4_G32, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q4_G32, call, begin, end))
         matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
 }
 
-void cpu_matmul8_q4_g128_avx512(const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(matmul8_q4_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (!cpu_gemv8_avx512(ACCEL_Q4_G128, call, begin, end))
+    if (!CPU_NAME(gemv8)(ACCEL_Q4_G128, call, begin, end))
         matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
 }

@@ -2,7 +2,7 @@
 /*
  * Matmul of many rows of activations rounded to 8 bits, for all types of weights: 16 rows of W become a panel for 16
  * blocks of k at a time (gemm_fill.h), which stays in the first cache while all rows of x pass over it, four or eight
- * at a time (the cores of avx2/gemm_core.c and avx512/gemm_core.c).
+ * at a time (the cores in gemm_core.c of each level).
  */
 #include "finish.h"
 #include "gemm_core.h"
@@ -129,6 +129,9 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
     for (size_t first = 0; first < blocks; first += step) {
         const size_t count = least(step, blocks - first);
         recipe->fill(&call->w, from, first, count, &panel);
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+        CPU_NAME(zip_panel)(&panel, count * (BLOCK_BYTES / RUN_BYTES));
+#endif
         const struct ahead ahead = part_ahead(call, j, first, rows <= FEW_ROWS ? count : 0, rows);
         pass(recipe, &panel, call->x8.tiles + i / CPU_TILE_ROWS * blocks + first, blocks, count, rows, ahead, sums);
     }

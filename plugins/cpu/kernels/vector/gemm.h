@@ -19,7 +19,7 @@
 #define RUN_BYTES 64u
 #define BLOCK_BYTES (8u * RUN_BYTES)
 
-#ifdef CPU_BUILD_AVX512
+#ifdef CPU_DOT32
 typedef float gemm_factor;
 #else
 typedef int32_t gemm_factor; /* twice the number in 16 bits: the other operand of a multiply-add */
@@ -57,7 +57,7 @@ int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, 
 
 CPU_INLINE void put_factor(struct gemm_panel *panel, size_t block, size_t half, size_t row, int factor)
 {
-#ifdef CPU_BUILD_AVX512
+#ifdef CPU_DOT32
     panel->factor[block][half][row] = (float)factor;
 #else
     panel->factor[block][half][row] = (int32_t)((uint32_t)(factor & 0xffff) * 0x10001u);

@@ -10,7 +10,11 @@
 
 #define W_ROWS (2u * VN)
 #define CHUNK 256u /* of k: a panel of 16 KiB, or 32 with vectors of 16 */
+#if defined(CPU_BUILD_NEON)
+#define TILE_X 12u /* 24 sums in 32 registers */
+#else
 #define TILE_X 6u
+#endif
 #define X_ROWS 240u /* rows of x per pass over a panel: a multiple of the tile */
 
 /* Eight rows of eight values, `stride` apart, to eight vectors with a value of each row, W_ROWS apart. */

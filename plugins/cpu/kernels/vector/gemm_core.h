@@ -20,4 +20,9 @@ gemm_core_fn CPU_NAME(core_fine0), CPU_NAME(core_fine4), CPU_NAME(core_fine32);
 /* What is added for each x, by blocks and by halves. */
 gemm_core_fn CPU_NAME(minima_block), CPU_NAME(minima_half);
 
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+/* Zips runs two by two, so that 16 bytes are eight digits of a row and eight of the next. */
+void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t runs);
+#endif
+
 #endif

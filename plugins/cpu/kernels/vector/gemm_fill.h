@@ -14,7 +14,9 @@
 CPU_INLINE void panel_wide(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, size_t block,
                            struct gemm_panel *out)
 {
-#ifdef CPU_BUILD_AVX512
+#if defined(CPU_DOT_SIGNED)
+    panel_bytes(rows, offset, flip, out->digits + block * BLOCK_BYTES);
+#elif defined(CPU_DOT32)
     panel_bytes(rows, offset, flip ? 0 : 128, out->digits + block * BLOCK_BYTES);
 #else
     panel_signed(rows, offset, flip, out->digits + 2 * block * BLOCK_BYTES);

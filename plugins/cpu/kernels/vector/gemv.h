@@ -31,17 +31,43 @@ gemv_fn CPU_NAME(gemv8_blocks);
 /* Products of 32 unsigned digits with 32 of x, added up to 8 integers. */
 CPU_INLINE __m256i dot32u(__m256i digits, __m256i x)
 {
-#ifdef CPU_BUILD_AVX512
+#if defined(CPU_BUILD_NEON)
+    const int32x4_t low = dot16(vdupq_n_s32(0), digits.a, x.a), high = dot16(vdupq_n_s32(0), digits.b, x.b);
+    return (__m256i){vreinterpretq_s8_s32(low), vreinterpretq_s8_s32(high)};
+#elif defined(CPU_BUILD_AVX512)
     return _mm256_dpbusd_epi32(_mm256_setzero_si256(), digits, x);
+#elif defined(CPU_BUILD_AVXVNNI)
+    return _mm256_dpbusd_avx_epi32(_mm256_setzero_si256(), digits, x);
 #else
     return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, x), _mm256_set1_epi16(1));
 #endif
 }
 
-/* The same for signed digits. */
+/* Two of them added, of digits below 64. */
+CPU_INLINE __m256i dot64u(__m256i first, __m256i x, __m256i second, __m256i y)
+{
+#if defined(CPU_BUILD_NEON)
+    const int32x4_t low = dot16(dot16(vdupq_n_s32(0), first.a, x.a), second.a, y.a);
+    const int32x4_t high = dot16(dot16(vdupq_n_s32(0), first.b, x.b), second.b, y.b);
+    return (__m256i){vreinterpretq_s8_s32(low), vreinterpretq_s8_s32(high)};
+#elif defined(CPU_BUILD_AVX512)
+    return _mm256_dpbusd_epi32(dot32u(first, x), second, y);
+#elif defined(CPU_BUILD_AVXVNNI)
+    return _mm256_dpbusd_avx_epi32(dot32u(first, x), second, y);
+#else
+    __m256i pairs = _mm256_add_epi16(_mm256_maddubs_epi16(first, x), _mm256_maddubs_epi16(second, y));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#endif
+}
+
+/* As dot32u for signed digits. */
 CPU_INLINE __m256i dot32s(__m256i digits, __m256i x)
 {
+#if defined(CPU_DOT_SIGNED)
+    return dot32u(digits, x);
+#else
     return dot32u(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
+#endif
 }
 
 CPU_INLINE float sum8(__m256 v)

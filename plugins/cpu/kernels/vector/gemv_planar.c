@@ -209,7 +209,6 @@ CPU_INLINE __m256i fold32(__m256i v, __m256i w)
 /* Products with 128 of x, added up to eight integers in the order of lane_block. */
 CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int8_t *x)
 {
-    const __m256i ones = _mm256_set1_epi16(1);
     if (bits == 8) {
         __m256i low = fold32(dot32s(v.a, load32(x)), dot32s(v.b, load32(x + 32)));
         __m256i high = fold32(dot32s(v.c, load32(x + 64)), dot32s(v.d, load32(x + 96)));
@@ -217,6 +216,12 @@ CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int
         __m256 odd = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0xdd);
         return _mm256_add_epi32(_mm256_castps_si256(even), _mm256_castps_si256(odd));
     }
+#ifdef CPU_DOT32
+    __m256i first = dot64u(v.a, load32(x), v.b, load32(x + 32));
+    __m256i last = dot64u(v.c, load32(x + 64), v.d, load32(x + 96));
+    return bits == 4 ? fold32(first, last) : _mm256_add_epi32(first, last);
+#else
+    const __m256i ones = _mm256_set1_epi16(1);
     __m256i first = _mm256_add_epi16(products(v.a, x), products(v.b, x + 32));
     __m256i last = _mm256_add_epi16(products(v.c, x + 64), products(v.d, x + 96));
     if (bits == 4)
@@ -224,6 +229,7 @@ CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int
     else
         first = _mm256_add_epi16(first, last);
     return _mm256_madd_epi16(first, ones);
+#endif
 }
 
 /* The scales of chunk c, one for each lane. */

@@ -24,19 +24,12 @@ struct passing {
     size_t blocks;
 };
 
-/* Products of 32 signed digits with 32 of x, added up to 8 integers, the first four of them over the first 16. */
-CPU_INLINE __m256i dot32(__m256i digits, __m256i x)
-{
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
-    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-}
-
 /* The products of a block of a run with x. */
 CPU_INLINE __m256i dot_block(const struct kind kind, const struct run *run, size_t g, __m256i x)
 {
-    __m256i products = dot32(load32(run->digits + 32 * g), x);
+    __m256i products = dot32s(load32(run->digits + 32 * g), x);
     if (has_levels(kind))
-        products = _mm256_add_epi32(_mm256_slli_epi32(products, 8), dot32(load32(run->low + 32 * g), x));
+        products = _mm256_add_epi32(_mm256_slli_epi32(products, 8), dot32s(load32(run->low + 32 * g), x));
     return products;
 }
 

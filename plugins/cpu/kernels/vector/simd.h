@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instructions of the 512-bit level: the processor's own, or, under SIMD_EMULATE, SIMDe's stand-ins, so that the
+ * The instructions of the x86 levels: the processor's own, or, under SIMD_EMULATE, SIMDe's stand-ins, so that the
  * same kernels are tested on machines without them. What SIMDe 0.7.4 and 0.8 lack is written below.
  */
 #ifndef CPU_VECTOR_SIMD_H
@@ -50,6 +50,22 @@ static inline __attribute__((unused)) __m512 simd_permute_ps(__m512 a, int contr
 }
 #undef _mm512_permute_ps
 #define _mm512_permute_ps(a, control) simd_permute_ps(a, control)
+
+/* Of AVX-VNNI it has none. */
+static inline __attribute__((unused)) __m256i simd_dpbusd_avx(__m256i sums, __m256i a, __m256i b)
+{
+    int32_t s[8];
+    uint8_t v[32];
+    int8_t w[32];
+    _mm256_storeu_si256((__m256i *)s, sums);
+    _mm256_storeu_si256((__m256i *)v, a);
+    _mm256_storeu_si256((__m256i *)w, b);
+    for (int i = 0; i < 32; i++)
+        s[i / 4] += v[i] * w[i];
+    return _mm256_loadu_si256((const __m256i *)s);
+}
+#undef _mm256_dpbusd_avx_epi32
+#define _mm256_dpbusd_avx_epi32(sums, a, b) simd_dpbusd_avx(sums, a, b)
 
 /* SIMDe's is a macro of four arguments. */
 static inline __attribute__((unused)) __m512i simd_madd_epi16(__m512i a, __m512i b)

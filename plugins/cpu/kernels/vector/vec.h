@@ -13,18 +13,45 @@
 
 #include <math.h>
 
-#ifdef CPU_BUILD_AVX512
+#if defined(CPU_BUILD_NEON)
+#define VN 4u
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+#define CPU_NAME(name) cpu_##name##_i8mm
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define CPU_NAME(name) cpu_##name##_dotprod
+#else
+#define CPU_NAME(name) cpu_##name##_neon
+#endif
+#include <arm_neon.h>
+#elif defined(CPU_BUILD_AVX512)
 #define VN 16u
 #define CPU_NAME(name) cpu_##name##_avx512
 #include "plugins/cpu/kernels/vector/simd.h"
 #else
 #define VN 8u
+#if defined(CPU_BUILD_AVXVNNI)
+#define CPU_NAME(name) cpu_##name##_avxvnni
+#else
 #define CPU_NAME(name) cpu_##name##_avx2
-#include <immintrin.h>
+#endif
+#include "plugins/cpu/kernels/vector/simd.h"
 #endif
 
+/* Products of 8-bit digits are added in 32 bits, four at a time; of those with a sign, where there is DOT_SIGNED. */
+#if defined(CPU_BUILD_AVX512) || defined(CPU_BUILD_AVXVNNI) || defined(CPU_BUILD_NEON)
+#define CPU_DOT32
+#endif
+#if defined(CPU_BUILD_NEON)
+#define CPU_DOT_SIGNED
+#endif
+
+#if defined(CPU_BUILD_NEON)
+typedef float32x4_t vf;
+typedef int32x4_t vi;
+#else
 typedef float vf __attribute__((vector_size(VN * 4)));
 typedef int32_t vi __attribute__((vector_size(VN * 4)));
+#endif
 
 CPU_INLINE vf v_load(const float *p)
 {
@@ -69,7 +96,9 @@ CPU_INLINE vf v_abs(vf a)
     return (vf)((vi)a & 0x7fffffff);
 }
 
-#if defined(SIMD_EMULATE)
+#if defined(CPU_BUILD_NEON)
+#include "plugins/cpu/kernels/neon/vec_neon.h"
+#elif defined(SIMD_EMULATE)
 
 CPU_INLINE vf v_fma(vf a, vf b, vf c)
 {
@@ -97,7 +126,7 @@ CPU_INLINE vf v_round(vf a)
 
 CPU_INLINE vf v_load_f16(const uint16_t *p)
 {
-    vf v;
+    vf v = {0};
     for (unsigned i = 0; i < VN; i++)
         v[i] = _cvtsh_ss(p[i]);
     return v;
@@ -111,7 +140,7 @@ CPU_INLINE void v_store_f16(uint16_t *p, vf v)
 
 CPU_INLINE vf v_load_i8(const void *p)
 {
-    vf v;
+    vf v = {0};
     for (unsigned i = 0; i < VN; i++)
         v[i] = ((const int8_t *)p)[i];
     return v;
@@ -119,7 +148,7 @@ CPU_INLINE vf v_load_i8(const void *p)
 
 CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
 {
-    vf v;
+    vf v = {0};
     for (unsigned i = 0; i < VN; i++)
         v[i] = (float)(((const uint8_t *)p)[i] >> shift & mask);
     return v;
@@ -127,7 +156,7 @@ CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
 
 CPU_INLINE vf v_load_bf16(const uint16_t *p)
 {
-    vi v;
+    vi v = {0};
     for (unsigned i = 0; i < VN; i++)
         v[i] = (int32_t)((uint32_t)p[i] << 16);
     return (vf)v;
@@ -235,6 +264,8 @@ CPU_INLINE vf v_load_bf16(const uint16_t *p)
 
 #endif
 
+#if !defined(CPU_BUILD_NEON)
+
 CPU_INLINE float v_sum(vf v)
 {
     float t[VN];
@@ -267,6 +298,8 @@ CPU_INLINE void v_sum4(const vf v[4], float *out)
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
 #endif
 }
+
+#endif
 
 CPU_INLINE float v_most(vf v)
 {

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cores of the 8-bit matmul of many rows, AVX2 with VNNI: 16 rows of W (two vectors of 8) with 4 of x. One instruction
+ * multiplies and adds four digits of 8 rows, whatever their width, in 32 bits. Bound: operations; 8 sums, 2 vectors of
+ * W and a broadcast fit the 16 registers. No speed is stated: measured on emulators only.
+ */
+#include "plugins/cpu/kernels/vector/gemm_core.h"
+
+#define ROWS CPU_TILE_ROWS
+
+CPU_INLINE __m256i load_run(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+CPU_INLINE __m256i broadcast4(const void *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof(four));
+    return _mm256_set1_epi32(four);
+}
+
+/* Sums of runs from .. from + steps of a block; digits are `center` above their value, sum `part` of the tile takes
+ * that back. */
+CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, size_t part,
+                         const size_t from, const size_t steps, __m256i acc[ROWS][2])
+{
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++)
+        acc[r][0] = acc[r][1] =
+            center ? _mm256_madd_epi16(broadcast4(x->minus[part][r]), _mm256_set1_epi16((int16_t)center))
+                   : _mm256_setzero_si256();
+    CPU_UNROLL
+    for (size_t c = from; c < from + steps; c++) {
+        const __m256i w0 = load_run(digits + c * RUN_BYTES), w1 = load_run(digits + c * RUN_BYTES + 32);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            const __m256i four = broadcast4(x->q[c][r]);
+            acc[r][0] = _mm256_dpbusd_avx_epi32(acc[r][0], w0, four);
+            acc[r][1] = _mm256_dpbusd_avx_epi32(acc[r][1], w1, four);
+        }
+    }
+}
+
+/* Adds integers times a scale of x times what `d` says of the 16 rows. */
+CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, float *sums)
+{
+    CPU_UNROLL
+    for (size_t h = 0; h < 2; h++) {
+        const __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(dot[h]), scale);
+        _mm256_storeu_ps(sums + 8 * h,
+                         _mm256_fmadd_ps(value, _mm256_loadu_ps(d + 8 * h), _mm256_loadu_ps(sums + 8 * h)));
+    }
+}
+
+/* A scale for 32 digits. */
+CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
+{
+    for (size_t b = 0; b < count; b++) {
+        __m256i acc[ROWS][2];
+        products(center, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++)
+            add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->d[b], sums[r]);
+    }
+}
+
+/* A factor for 32 digits, or two, and a scale for 256. */
+CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
+                           size_t count, float (*sums)[PANEL_ROWS])
+{
+    for (size_t at = 0; at < count; at += 8) {
+        float part[ROWS][PANEL_ROWS] = {{0}};
+        for (size_t b = at; b < at + 8; b++) {
+            const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+            const size_t parts = fine ? 2 : 1;
+            for (size_t h = 0; h < parts; h++) {
+                __m256i acc[ROWS][2];
+                products(center, digits, x + b, fine ? 1 + h : 0, 4 * h, fine ? 4 : 8, acc);
+                CPU_UNROLL
+                for (size_t r = 0; r < ROWS; r++)
+                    add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->factor[b][h], part[r]);
+            }
+        }
+        for (size_t r = 0; r < ROWS; r++) {
+            CPU_UNROLL
+            for (size_t i = 0; i < PANEL_ROWS; i += 8) {
+                const __m256 d = _mm256_loadu_ps(panel->d[at / 8] + i), more = _mm256_loadu_ps(part[r] + i);
+                _mm256_storeu_ps(sums[r] + i, _mm256_fmadd_ps(more, d, _mm256_loadu_ps(sums[r] + i)));
+            }
+        }
+    }
+}
+
+/* m times the sums of x, of blocks or of both halves. */
+CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                       float (*sums)[PANEL_ROWS])
+{
+    __m256 acc[ROWS][2];
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        acc[r][0] = _mm256_loadu_ps(sums[r]);
+        acc[r][1] = _mm256_loadu_ps(sums[r] + 8);
+    }
+    for (size_t b = 0; b < count; b++) {
+        CPU_UNROLL
+        for (size_t i = 0; i < halves; i++) {
+            const __m256 m0 = _mm256_loadu_ps(panel->m[b][i]), m1 = _mm256_loadu_ps(panel->m[b][i] + 8);
+            CPU_UNROLL
+            for (size_t r = 0; r < ROWS; r++) {
+                const __m256 sum = _mm256_broadcast_ss(&x[b].sum[halves == 1 ? 0 : 1 + i][r]);
+                acc[r][0] = _mm256_fmadd_ps(m0, sum, acc[r][0]);
+                acc[r][1] = _mm256_fmadd_ps(m1, sum, acc[r][1]);
+            }
+        }
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        _mm256_storeu_ps(sums[r], acc[r][0]);
+        _mm256_storeu_ps(sums[r] + 8, acc[r][1]);
+    }
+}
+
+#define CORE(name, body)                                                                                               \
+    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
+                        float(*sums)[PANEL_ROWS])                                                                      \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+
+CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
+CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
+CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
+CORE(core_wide, core_narrow(128, panel, x, count, sums))
+CORE(core_super0, core_super(0, 0, panel, x, count, sums))
+CORE(core_super16, core_super(16, 0, panel, x, count, sums))
+CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
+CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
+CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
+CORE(minima_block, minima(1, panel, x, count, sums))
+CORE(minima_half, minima(2, panel, x, count, sums))

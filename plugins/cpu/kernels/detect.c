@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which levels this machine has. Compiled for the plainest processor: nothing here may need what it is about to find
+ * out.
+ */
+#include "config.h"
+
+#include "levels.h"
+
+#include <stddef.h>
+
+static const char no_instructions[] = "the processor has no such instructions";
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+
+/* What CPUID says: leaf 1 ecx, leaf 7 ebx, ecx, its subleaf 1 eax; and the register states in XCR0. */
+struct features {
+    uint32_t leaf1_c;
+    uint32_t leaf7_b, leaf7_c;
+    uint32_t leaf71_a;
+    uint64_t saved;
+};
+
+static int has(uint64_t bits, uint64_t wanted)
+{
+    return (bits & wanted) == wanted;
+}
+
+static void features_read(struct features *out)
+{
+    uint32_t a, b, d, most, unused[3];
+    *out = (struct features){0};
+    if (!__get_cpuid(1, &a, &b, &out->leaf1_c, &d) || !has(out->leaf1_c, 1u << 27))
+        return;
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    out->saved = (uint64_t)high << 32 | low;
+    if (!__get_cpuid_count(7, 0, &most, &out->leaf7_b, &out->leaf7_c, &d) || most == 0)
+        return;
+    __get_cpuid_count(7, 1, &out->leaf71_a, &unused[0], &unused[1], &unused[2]);
+}
+
+#define STATE_AVX 0x6u
+#define STATE_AVX512 0xe6u
+
+static int instructions(const struct features *f, uint32_t level)
+{
+    const uint32_t avx_fma_f16c = 1u << 28 | 1u << 12 | 1u << 29, avx2_bmi2 = 1u << 5 | 1u << 8;
+    const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31, vnni = 1u << 11;
+    switch (level) {
+    case CPU_LEVEL_AVX2:
+        return has(f->leaf1_c, avx_fma_f16c) && has(f->leaf7_b, avx2_bmi2);
+    case CPU_LEVEL_AVXVNNI:
+        return has(f->leaf71_a, 1u << 4) && instructions(f, CPU_LEVEL_AVX2);
+    case CPU_LEVEL_AVX512:
+        return has(f->leaf7_b, f_dq_bw_vl) && has(f->leaf7_c, vnni) && instructions(f, CPU_LEVEL_AVX2);
+    default:
+        return level == CPU_LEVEL_SCALAR;
+    }
+}
+
+static const char *machine_obstacle(uint32_t level)
+{
+    struct features f;
+    features_read(&f);
+    if (!instructions(&f, level))
+        return no_instructions;
+    if ((level >= CPU_LEVEL_AVX2 && !has(f.saved, STATE_AVX)) ||
+        (level >= CPU_LEVEL_AVX512 && !has(f.saved, STATE_AVX512)))
+        return "the operating system does not save its registers";
+    return NULL;
+}
+
+#elif defined(__aarch64__) && defined(__linux__)
+
+#include <sys/auxv.h>
+
+static const char *machine_obstacle(uint32_t level)
+{
+    /* Numbers of the kernel's interface, so that old headers will do. */
+    const unsigned long asimd = 1ul << 1, asimddp = 1ul << 20, i8mm = 1ul << 13;
+    const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+    if (level == CPU_LEVEL_SCALAR || (level == CPU_LEVEL_NEON && (first & asimd) != 0) ||
+        (level == CPU_LEVEL_DOTPROD && (first & asimddp) != 0) ||
+        (level == CPU_LEVEL_I8MM && (first & asimddp) != 0 && (second & i8mm) != 0))
+        return NULL;
+    return no_instructions;
+}
+
+#else
+
+static const char *machine_obstacle(uint32_t level)
+{
+    return level == CPU_LEVEL_SCALAR ? NULL : no_instructions;
+}
+
+#endif
+
+const char *cpu_level_obstacle(uint32_t level)
+{
+    const char *obstacle = machine_obstacle(level);
+    if (obstacle == NULL && !cpu_level_built(level))
+        return "it was not built";
+    return obstacle;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the levels that were built. */
+#include "config.h"
+
+#include "declare.h"
+#include "levels.h"
+
+/* Programs that test one level by emulation link that level, whatever the build has. */
+#if defined(SIMD_EMULATE)
+#undef HAVE_AVXVNNI
+#undef HAVE_AVX512
+#if defined(EMULATE_AVXVNNI)
+#define HAVE_AVXVNNI 1
+#elif defined(EMULATE_AVX512)
+#define HAVE_AVX512 1
+#endif
+#endif
+
+typedef void fill_fn(struct cpu_kernels *table);
+
+static void fill_scalar(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_scalar;
+#include "kernels.def"
+}
+
+#ifdef HAVE_AVX2
+static void fill_avx2(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avx2;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_AVXVNNI
+static void fill_avxvnni(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avxvnni;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_AVX512
+static void fill_avx512(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avx512;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_NEON
+static void fill_neon(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_neon;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_DOTPROD
+static void fill_dotprod(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_dotprod;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_I8MM
+static void fill_i8mm(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, place, name) table->place = cpu_##name##_i8mm;
+#include "kernels.def"
+}
+#endif
+
+static fill_fn *const fills[CPU_LEVELS] = {
+    [CPU_LEVEL_SCALAR] = fill_scalar,
+#ifdef HAVE_AVX2
+    [CPU_LEVEL_AVX2] = fill_avx2,
+#endif
+#ifdef HAVE_AVXVNNI
+    [CPU_LEVEL_AVXVNNI] = fill_avxvnni,
+#endif
+#ifdef HAVE_AVX512
+    [CPU_LEVEL_AVX512] = fill_avx512,
+#endif
+#ifdef HAVE_NEON
+    [CPU_LEVEL_NEON] = fill_neon,
+#endif
+#ifdef HAVE_DOTPROD
+    [CPU_LEVEL_DOTPROD] = fill_dotprod,
+#endif
+#ifdef HAVE_I8MM
+    [CPU_LEVEL_I8MM] = fill_i8mm,
+#endif
+};
+
+int cpu_level_built(uint32_t level)
+{
+    return level < CPU_LEVELS && fills[level] != NULL;
+}
+
+void cpu_level_fill(struct cpu_kernels *out_kernels, uint32_t level)
+{
+    fills[level](out_kernels);
+}

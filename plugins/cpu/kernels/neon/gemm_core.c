@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cores of the 8-bit matmul of many rows, aarch64: 16 rows of W (four vectors of four digits of 4 rows) with 4 of x, 16
+ * sums in registers. A vector of the tile holds four digits of each of its rows, so that a load of x serves 16 products
+ * of vectors by lane. With products of matrices a register is two rows of eight digits, and two rows of W meet two of
+ * x; the panel was zipped for that (zip_panel), a tile is zipped as it is read. Digits are signed bytes, `center` above
+ * their true value. Bound: operations. No speed is stated: run on an emulator only.
+ */
+#include "plugins/cpu/kernels/vector/gemm_core.h"
+
+#define ROWS CPU_TILE_ROWS
+#define VECTORS 4u /* of rows of W */
+
+/* Four rows of x, `center` times minus their sums. */
+CPU_INLINE int32x4_t begin_of(const int center, const struct cpu_tile *x, size_t part)
+{
+    return center ? vpaddlq_s16(vld1q_s16(x->minus[part][0])) * center : vdupq_n_s32(0);
+}
+
+CPU_INLINE int8x16_t load_digits(const void *p)
+{
+    return vld1q_s8((const int8_t *)p);
+}
+
+#ifdef __ARM_FEATURE_MATMUL_INT8
+
+CPU_INLINE int8x16_t zip(const int8x16_t a, const int8x16_t b, const int second)
+{
+    const int32x4_t v = vreinterpretq_s32_s8(a), w = vreinterpretq_s32_s8(b);
+    return vreinterpretq_s8_s32(second ? vzip2q_s32(v, w) : vzip1q_s32(v, w));
+}
+
+void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t runs)
+{
+    for (size_t c = 0; c < runs; c += 2) {
+        uint8_t *at = panel->digits + c * RUN_BYTES;
+        int8x16_t pair[2 * VECTORS];
+        for (size_t v = 0; v < VECTORS; v++) {
+            const int8x16_t first = load_digits(at + 16 * v), second = load_digits(at + RUN_BYTES + 16 * v);
+            pair[2 * v] = zip(first, second, 0);
+            pair[2 * v + 1] = zip(first, second, 1);
+        }
+        for (size_t p = 0; p < 2 * VECTORS; p++)
+            vst1q_s8((int8_t *)at + 16 * p, pair[p]);
+    }
+}
+
+/* Sums of `steps` runs from `from` on. */
+CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, const size_t part,
+                         const size_t from, const size_t steps, int32x4_t acc[ROWS][VECTORS])
+{
+    const int64x2_t begin = vreinterpretq_s64_s32(begin_of(center, x, part));
+    int32x4_t square[2 * VECTORS][2];
+    CPU_UNROLL
+    for (size_t p = 0; p < 2 * VECTORS; p++) {
+        square[p][0] = vreinterpretq_s32_s64(vdupq_laneq_s64(begin, 0));
+        square[p][1] = vreinterpretq_s32_s64(vdupq_laneq_s64(begin, 1));
+    }
+    CPU_UNROLL
+    for (size_t c = from; c < from + steps; c += 2) {
+        const int8x16_t one = load_digits(x->q[c]), two = load_digits(x->q[c + 1]);
+        const int8x16_t low = zip(one, two, 0), high = zip(one, two, 1);
+        CPU_UNROLL
+        for (size_t p = 0; p < 2 * VECTORS; p++) {
+            const int8x16_t w = load_digits(digits + c * RUN_BYTES + 16 * p);
+            square[p][0] = vmmlaq_s32(square[p][0], w, low);
+            square[p][1] = vmmlaq_s32(square[p][1], w, high);
+        }
+    }
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        CPU_UNROLL
+        for (size_t h = 0; h < 2; h++) {
+            acc[2 * h][v] = vuzp1q_s32(square[2 * v][h], square[2 * v + 1][h]);
+            acc[2 * h + 1][v] = vuzp2q_s32(square[2 * v][h], square[2 * v + 1][h]);
+        }
+    }
+}
+
+#else
+
+CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, const size_t part,
+                         const size_t from, const size_t steps, int32x4_t acc[ROWS][VECTORS])
+{
+    const int32x4_t begin = begin_of(center, x, part);
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            acc[r][v] = vdupq_n_s32(begin[r]);
+    }
+    CPU_UNROLL
+    for (size_t c = from; c < from + steps; c++) {
+        const int8x16_t four = load_digits(x->q[c]);
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const int8x16_t w = load_digits(digits + c * RUN_BYTES + 16 * v);
+            CPU_UNROLL
+            for (size_t r = 0; r < ROWS; r++)
+                acc[r][v] = dot_lane(acc[r][v], w, four, r);
+        }
+    }
+}
+
+#endif
+
+/* Adds integers times the scales of x times what `d` says of the 16 rows. */
+CPU_INLINE void add_scaled(int32x4_t acc[ROWS][VECTORS], const float *scale, const float *d, float (*sums)[PANEL_ROWS])
+{
+    const float32x4_t scales = vld1q_f32(scale);
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        const float32x4_t factor = vld1q_f32(d + 4 * v);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            float *sum = sums[r] + 4 * v;
+            vst1q_f32(sum, vfmaq_f32(vld1q_f32(sum), vcvtq_f32_s32(acc[r][v]) * factor, vdupq_n_f32(scales[r])));
+        }
+    }
+}
+
+/* A scale for 32 digits. */
+CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
+{
+    for (size_t b = 0; b < count; b++) {
+        int32x4_t acc[ROWS][VECTORS];
+        products(center, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        add_scaled(acc, x[b].scale, panel->d[b], sums);
+    }
+}
+
+/* A factor for 32 digits, or two, and a scale for 256. */
+CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
+                           size_t count, float (*sums)[PANEL_ROWS])
+{
+    for (size_t at = 0; at < count; at += 8) {
+        float part[ROWS][PANEL_ROWS] = {{0}};
+        for (size_t b = at; b < at + 8; b++) {
+            const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+            int32x4_t acc[ROWS][VECTORS];
+            products(center, digits, x + b, fine ? 1 : 0, 0, fine ? 4 : 8, acc);
+            add_scaled(acc, x[b].scale, panel->factor[b][0], part);
+            if (!fine)
+                continue;
+            products(center, digits, x + b, 2, 4, 4, acc);
+            add_scaled(acc, x[b].scale, panel->factor[b][1], part);
+        }
+        for (size_t r = 0; r < ROWS; r++) {
+            CPU_UNROLL
+            for (size_t i = 0; i < PANEL_ROWS; i += 4) {
+                const float32x4_t d = vld1q_f32(panel->d[at / 8] + i), more = vld1q_f32(part[r] + i);
+                vst1q_f32(sums[r] + i, vfmaq_f32(vld1q_f32(sums[r] + i), more, d));
+            }
+        }
+    }
+}
+
+/* m times the sums of x, of blocks or of both halves. */
+CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                       float (*sums)[PANEL_ROWS])
+{
+    float32x4_t acc[ROWS][VECTORS];
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        acc[i / VECTORS][i % VECTORS] = vld1q_f32(sums[i / VECTORS] + i % VECTORS * 4);
+    for (size_t b = 0; b < count; b++) {
+        CPU_UNROLL
+        for (size_t i = 0; i < halves; i++) {
+            const float32x4_t sum = vld1q_f32(x[b].sum[halves == 1 ? 0 : 1 + i]);
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++) {
+                const float32x4_t m = vld1q_f32(panel->m[b][i] + 4 * v);
+                CPU_UNROLL
+                for (size_t r = 0; r < ROWS; r++)
+                    acc[r][v] = vfmaq_f32(acc[r][v], m, vdupq_n_f32(sum[r]));
+            }
+        }
+    }
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        vst1q_f32(sums[i / VECTORS] + i % VECTORS * 4, acc[i / VECTORS][i % VECTORS]);
+}
+
+#define CORE(name, body)                                                                                               \
+    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
+                        float(*sums)[PANEL_ROWS])                                                                      \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+
+CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
+CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
+CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
+CORE(core_wide, core_narrow(0, panel, x, count, sums))
+CORE(core_super0, core_super(0, 0, panel, x, count, sums))
+CORE(core_super16, core_super(16, 0, panel, x, count, sums))
+CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
+CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
+CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
+CORE(minima_block, minima(1, panel, x, count, sums))
+CORE(minima_half, minima(2, panel, x, count, sums))
