@@ -14,7 +14,7 @@ AC_CACHE_CHECK([whether $CC makes $1 code], [accel_cache], [
   accel_saved_CFLAGS=$CFLAGS
   CFLAGS="$CFLAGS $2"
   AC_LINK_IFELSE([AC_LANG_SOURCE([[
-#include <m4_default([$4], [immintrin.h])>
+#include <]]m4_default([$4], [immintrin.h])[[>
 #include <stdint.h>
 int main(int argc, char **argv)
 {
