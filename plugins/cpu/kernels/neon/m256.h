@@ -195,6 +195,11 @@ M_OP __m128i _mm_unpackhi_epi8(__m128i a, __m128i b)
     return vzip2q_s8(a, b);
 }
 
+M_OP __m128i _mm_unpacklo_epi64(__m128i a, __m128i b)
+{
+    return vreinterpretq_s8_s64(vzip1q_s64(B_S64(a), B_S64(b)));
+}
+
 M_OP __m128i _mm_packs_epi32(__m128i a, __m128i b)
 {
     return vreinterpretq_s8_s16(vqmovn_high_s32(vqmovn_s32(B_S32(a)), B_S32(b)));
