@@ -22,6 +22,12 @@ CPU_INLINE int8x16_t load_digits(const void *p)
     return vld1q_s8((const int8_t *)p);
 }
 
+/* Keeps the order in which products are added: the compiler would load all digits first, and spill them. */
+CPU_INLINE void keep(int32x4_t *acc)
+{
+    __asm__ volatile("" : "+w"(acc[0]), "+w"(acc[1]), "+w"(acc[2]), "+w"(acc[3]));
+}
+
 #ifdef __ARM_FEATURE_MATMUL_INT8
 
 CPU_INLINE int8x16_t zip(const int8x16_t a, const int8x16_t b, const int second)
@@ -66,6 +72,9 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
             square[p][0] = vmmlaq_s32(square[p][0], w, low);
             square[p][1] = vmmlaq_s32(square[p][1], w, high);
         }
+        CPU_UNROLL
+        for (size_t p = 0; p < 2 * VECTORS; p += 2)
+            keep((int32x4_t *)square + 2 * p);
     }
     CPU_UNROLL
     for (size_t v = 0; v < VECTORS; v++) {
@@ -99,6 +108,9 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
             for (size_t r = 0; r < ROWS; r++)
                 acc[r][v] = dot_lane(acc[r][v], w, four, r);
         }
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++)
+            keep(acc[r]);
     }
 }
 
