@@ -101,8 +101,6 @@ int main(int argc, char **argv)
         TEST(test_types),
         TEST(test_matmul),
         TEST(test_matmul8),
-        TEST(test_matmul_few),
-        TEST(test_matmul8_few),
         TEST(test_matmul_alias),
         TEST(test_embed),
         TEST(test_quantize),
@@ -122,6 +120,8 @@ int main(int argc, char **argv)
         TEST(test_attention_sinks),
         TEST(test_attention_eager),
         TEST(test_cache_write_planar),
+        TEST(test_matmul_few),
+        TEST(test_matmul8_few),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
