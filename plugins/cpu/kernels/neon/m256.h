@@ -195,6 +195,11 @@ M_OP __m128i _mm_unpackhi_epi8(__m128i a, __m128i b)
     return vzip2q_s8(a, b);
 }
 
+M_OP __m128i _mm_unpackhi_epi64(__m128i a, __m128i b)
+{
+    return vreinterpretq_s8_s64(vzip2q_s64(B_S64(a), B_S64(b)));
+}
+
 M_OP __m128i _mm_unpacklo_epi64(__m128i a, __m128i b)
 {
     return vreinterpretq_s8_s64(vzip1q_s64(B_S64(a), B_S64(b)));
@@ -351,6 +356,11 @@ M_OP __m256i _mm256_set1_epi64x(long long x)
     ((__m256i){vreinterpretq_s8_s32((int32x4_t){a, b, c, d}), vreinterpretq_s8_s32((int32x4_t){e, f, g, h})})
 #define _mm256_setr_epi64x(a, b, c, d)                                                                                 \
     ((__m256i){vreinterpretq_s8_s64((int64x2_t){a, b}), vreinterpretq_s8_s64((int64x2_t){c, d})})
+
+M_OP __m256 _mm256_broadcastss_ps(__m128 v)
+{
+    return (__m256){vdupq_laneq_f32(v, 0), vdupq_laneq_f32(v, 0)};
+}
 
 M_OP __m256 _mm256_set_m128(__m128 high, __m128 low)
 {
