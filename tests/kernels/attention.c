@@ -149,11 +149,13 @@ static void check(const struct cpu_attention *c, const struct truth *k, const st
 static double error_of(const struct cpu_attention *c, const struct truth *k, const struct truth *v)
 {
     const struct truth exact_k = {k->exact, k->row, NULL}, exact_v = {v->exact, v->row, NULL};
+    struct row row = {.k = &exact_k, .v = &exact_v};
     double most = 0;
-    for (size_t i = 0; i < (size_t)c->first[2] * c->heads * c->value_size; i++) {
-        size_t token = i / (c->heads * c->value_size), head = i / c->value_size % c->heads;
-        size_t s = (int64_t)token < c->first[1] ? 0 : 1;
-        most = fmax(most, fabs(c->y[i] - expected(c, &exact_k, &exact_v, s, token, head, i % c->value_size)));
+    for (size_t i = 0; i < (size_t)c->first[2] * c->heads; i++) {
+        const size_t token = i / c->heads, head = i % c->heads, kv = head / (c->heads / c->kv_heads);
+        row_weigh(c, (int64_t)token < c->first[1] ? 0 : 1, token, head, &row);
+        for (size_t e = 0; e < c->value_size; e++)
+            most = fmax(most, fabs(c->y[i * c->value_size + e] - row_value(&row, kv * c->value_size + e)));
     }
     return most;
 }
