@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dialect in which kernels are written once: it compiles as OpenCL C 1.2 and as GLSL for Vulkan. What one of the two
- * files below defines the other defines too; a text uses nothing else outside of `#ifdef ACCEL_OPENCL`.
+ * The dialect in which kernels are written once: it compiles as OpenCL C 1.2 and as GLSL for Vulkan. What one of the
+ * two files below defines the other defines too; a text uses nothing else outside of `#ifdef ACCEL_OPENCL`.
  *
  * A text has, in this order: constants (CONSTANT for those of the pipeline, CONST for what follows from them),
  * parameters (PARAMETERS(buffers) ... END_PARAMETERS, read as p.name), buffers (BUFFER_IN, BUFFER_OUT, in the order of
  * their bindings), helpers (FN), local arrays (SHARED), and the kernel: KERNEL IN(...) OUT(...) ENTRY { body }. The
  * arguments say the buffers again, since OpenCL takes them as arguments and GLSL as globals; SHARED_HERE says the local
- * arrays again as the first thing of the body, for the same reason. A helper that reads (or writes) a buffer takes (OUT)POINTER(type,
- * name) first, and its caller gives PASS(name).
+ * arrays again as the first thing of the body, for the same reason. A helper that reads (or writes) a buffer takes
+ * (OUT)POINTER(type, name) first, and its caller gives PASS(name).
  *
  * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
  *

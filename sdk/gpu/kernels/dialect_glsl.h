@@ -11,12 +11,23 @@
 #define CONST(name, value) const uint name = value;
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
     const float name[16] = float[16](a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q);
-#define PARAMETERS(buffers) layout(push_constant) uniform parameters { uint start[buffers];
-#define END_PARAMETERS } p;
+#define PARAMETERS(buffers)                                                                                            \
+    layout(push_constant) uniform parameters                                                                           \
+    {                                                                                                                  \
+        uint start[buffers];
+#define END_PARAMETERS                                                                                                 \
+    }                                                                                                                  \
+    p;
 #define BUFFER_IN(number, type, name)                                                                                  \
-    layout(std430, set = 0, binding = number) readonly buffer binding_##name { type name[]; };
+    layout(std430, set = 0, binding = number) readonly buffer binding_##name                                           \
+    {                                                                                                                  \
+        type name[];                                                                                                   \
+    };
 #define BUFFER_OUT(number, type, name)                                                                                 \
-    layout(std430, set = 0, binding = number) buffer binding_##name { type name[]; };
+    layout(std430, set = 0, binding = number) buffer binding_##name                                                    \
+    {                                                                                                                  \
+        type name[];                                                                                                   \
+    };
 #define IN(type, name)
 #define OUT(type, name)
 #define KERNEL layout(local_size_x_id = 0) in;

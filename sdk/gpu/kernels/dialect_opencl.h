@@ -6,8 +6,12 @@
 #define CONST(name, value) enum { name = value };
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
     constant float name[16] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q};
-#define PARAMETERS(buffers) struct parameters { uint start[buffers];
-#define END_PARAMETERS };
+#define PARAMETERS(buffers)                                                                                            \
+    struct parameters {                                                                                                \
+        uint start[buffers];
+#define END_PARAMETERS                                                                                                 \
+    }                                                                                                                  \
+    ;
 #define BUFFER_IN(binding, type, name)
 #define BUFFER_OUT(binding, type, name)
 #define IN(type, name) global const type *restrict name,
