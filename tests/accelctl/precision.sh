@@ -7,6 +7,15 @@
 
 groups="--set weights.group=32"
 
+# memory_as_planned WHAT: of the run whose JSON was printed last. Other drivers that are attached on this machine may hold
+# up to 1 KiB beside it, which no plan counts.
+memory_as_planned()
+{
+    over=$(($(value memory.measured) - $(value memory.planned)))
+    [ "$over" -ge 0 ] && [ "$over" -le 1024 ] || fail "memory $1: $over bytes more than planned"
+    checks=$((checks + 1))
+}
+
 # The text of a run is that of the same numbers in f32: eight bits change no greedy token here.
 # shellcheck disable=SC2086
 {
@@ -17,7 +26,7 @@ groups="--set weights.group=32"
     for type in q8 q4 q3 q2; do
         try 0 "$accelctl" run "$f32" -n 5 -p Once --set weights.type=$type $groups --json
         "$json" "$work/out" accelctl/run/1 || fail "--json of $type"
-        is "$(value memory.planned)" "$(value memory.measured)" "memory of $type"
+        memory_as_planned "of $type"
     done
     # Fewer bits take fewer bytes.
     try 0 "$accelctl" plan "$f32" --json --set weights.type=q4 $groups
@@ -35,7 +44,7 @@ has "step down from f32"
 try 0 "$accelctl" plan "$f32" --set memory.budget=8MiB --set precision.dynamic=true
 grep -q "step down" "$work/out" && fail "steps without need"
 try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1500KiB --set precision.dynamic=true --json
-is "$(value memory.planned)" "$(value memory.measured)" "memory after steps"
+memory_as_planned "after steps"
 [ "$(value memory.measured)" -le 1536000 ] || fail "over the budget"
 case $(value weights.0) in *"step"*" down from f32, "*" bytes, relative error 0.00000, to f16, "*)  ;; *) fail "weights.0: $(value weights.0)" ;; esac
 try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true
@@ -72,7 +81,7 @@ if [ -f "$wide" ]; then
         # The first tokens have few keys, so that rounding them changes nothing yet.
         try 0 "$accelctl" run "$wide" -g -n 8 -p a --json --set kv.type.k=$type --set kv.type.v=$type
         is "$(value ids.0) $(value ids.1) $(value ids.2)" "${ids% *}" "the first tokens with $type"
-        is "$(value memory.planned)" "$(value memory.measured)" "memory with $type"
+        memory_as_planned "with $type"
         echo "keys and values in $type: $(value memory.classes.state.planned) bytes, $full in f16"
     done
     # 34 bytes where f16 has 128, and each part a whole number of KiB.
