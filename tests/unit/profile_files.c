@@ -56,7 +56,7 @@ static void test_tables(void **state)
         assert_true(row->size == sizeof(*row) && row->type <= ACCEL_SETTING_TEXT && row->carried <= 2 && *row->help);
         if (strcmp(row->name, "kv.window") == 0) {
             assert_int_equal(row->type, ACCEL_SETTING_INTEGER);
-            assert_int_equal(row->carried, ACCEL_CARRIED_PLAN);
+            assert_int_equal(row->carried, ACCEL_CARRIED_RUN);
             assert_string_equal(row->unit, "tok");
             assert_string_equal(row->words, "off");
             assert_string_equal(row->preset, "off");
