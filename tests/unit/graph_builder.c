@@ -88,7 +88,7 @@ static uint32_t node(struct fixture *f, uint32_t op, const char *name, const uin
 static const struct accel_matmul plain_matmul = {sizeof(plain_matmul), ACCEL_FN_NONE, ACCEL_F32, 0};
 static const struct accel_norm plain_norm = {sizeof(plain_norm), 1e-5f};
 static const struct accel_rotary plain_rotary = {sizeof(plain_rotary), ACCEL_PAIR_HALVES, 1.0f, 0};
-static const struct accel_attention plain_attention = {sizeof(plain_attention), 2, 16, 0, 1, 0.25f, 0.0f, 0, 0};
+static const struct accel_attention plain_attention = {sizeof(plain_attention), 2, 16, 0, 1, 0.25f, 0.0f, 0, 0, 0};
 static const struct accel_activation silu = {sizeof(silu), ACCEL_FN_SILU};
 
 static const struct accel_graph *finish(struct fixture *f, uint32_t output)

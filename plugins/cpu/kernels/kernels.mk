@@ -13,7 +13,7 @@ cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/
 	%D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h %D%/vector/gemm32.h \
 	%D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c \
 	%D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
-cpu_kernels_neon = $(cpu_kernels_vector) %D%/neon/dot.h %D%/neon/m256.h %D%/neon/vec_neon.h %D%/neon/matmul8.c %D%/neon/gemm_core.c
+cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h %D%/neon/matmul8.c %D%/neon/gemm_core.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/gemm_core.c
 

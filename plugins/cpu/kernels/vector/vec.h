@@ -97,7 +97,7 @@ CPU_INLINE vf v_abs(vf a)
 }
 
 #if defined(CPU_BUILD_NEON)
-#include "plugins/cpu/kernels/neon/vec_neon.h"
+#include "plugins/cpu/kernels/vector/neon_vec.h"
 #elif defined(SIMD_EMULATE)
 
 CPU_INLINE vf v_fma(vf a, vf b, vf c)

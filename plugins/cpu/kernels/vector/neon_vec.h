@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of vector/vec.h: its vectors and operations on aarch64. */
-#ifndef CPU_NEON_VEC_NEON_H
-#define CPU_NEON_VEC_NEON_H
+#ifndef CPU_NEON_VEC_H
+#define CPU_NEON_VEC_H
 
-#include "m256.h"
+#include "plugins/cpu/kernels/vector/neon_m256.h"
 
 CPU_INLINE vf v_fma(vf a, vf b, vf c)
 {

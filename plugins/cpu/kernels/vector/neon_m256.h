@@ -8,7 +8,7 @@
 #ifndef CPU_NEON_M256_H
 #define CPU_NEON_M256_H
 
-#include "dot.h"
+#include "plugins/cpu/kernels/vector/neon_dot.h"
 
 typedef float32x4_t __m128;
 typedef int8x16_t __m128i;
