@@ -292,7 +292,8 @@ static void judge_plugin(struct accel_doctor_case *doctor, const struct accel_pl
         row.check = "plugin.shadowed";
         row.text = "not loaded: a driver of the same name was found earlier";
     } else {
-        row.state = ACCEL_DOCTOR_BAD;
+        /* What the driver wants is not installed: that is how most machines are, and no fault. */
+        row.state = info->code == ACCEL_E_NOT_FOUND ? ACCEL_DOCTOR_NOTE : ACCEL_DOCTOR_BAD;
         row.text = accel_doctor_text(doctor, "refused: %s (%s)", info->text, accel_error_name(info->code));
         row.remedy = info->remedy;
     }

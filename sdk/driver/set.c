@@ -91,7 +91,8 @@ uint64_t sdk_set_bytes(const struct sdk_program *program)
 
 static void make_tensors(struct sdk_set *set, const struct accel_graph *graph, const uint64_t *symbols)
 {
-    memcpy(set->symbols, symbols, graph->symbol_count * sizeof *symbols);
+    if (graph->symbol_count != 0)
+        memcpy(set->symbols, symbols, graph->symbol_count * sizeof *symbols);
     for (uint32_t v = 0; v < graph->value_count; v++) {
         sdk_tensor_measure(&set->tensors[v], graph->values[v], symbols, graph->symbol_count);
         if (is_symbolic(graph->values[v]))

@@ -138,7 +138,7 @@ static struct accel_plugins *discover(struct place *place, uint32_t flags)
 /* In a build with sanitizers the children must die as others do, by the signal, and not be judged for leaks. */
 static void let_children_die(void)
 {
-    static const char options[] = "handle_segv=0:handle_abort=0:detect_leaks=0";
+    static const char options[] = "handle_segv=0:handle_sigfpe=0:handle_abort=0:detect_leaks=0";
     const char *given = getenv("ASAN_OPTIONS");
     char all[1024];
     if (given != NULL && strstr(given, options) != NULL)
