@@ -40,22 +40,6 @@ void gpu_mix(uint8_t fingerprint[16], const void *bytes, uint64_t count);
  *     GPU_DRIVER(opencl_api, options, 1, "opencl", "0.1.0", "Apache-2.0", "libraries=libOpenCL.so.1\n");
  */
 #define GPU_DRIVER(api_, options_, option_count_, name_, version_, licence_, more_)                                    \
-    static int32_t driver_attach(const struct accel_host *host, uint32_t minor,                                        \
-                                 struct accel_driver_instance **out_instance, struct accel_error *error)               \
-        ACCEL_NOEXCEPT                                                                                                 \
-    {                                                                                                                  \
-        return gpu_attach(&(api_), host, minor, out_instance, error);                                                  \
-    }                                                                                                                  \
-    static const struct accel_driver driver_entry = {                                                                  \
-        sizeof driver_entry, 0,     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, ACCEL_ABI_MINOR,                                 \
-        (option_count_),     name_, version_,        (options_),      driver_attach};                                  \
-    SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,      \
-                                          struct accel_error *error);                                                  \
-    SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,      \
-                                          struct accel_error *error)                                                   \
-    {                                                                                                                  \
-        return sdk_query(&driver_entry, major, minor, out_driver, error);                                              \
-    }                                                                                                                  \
-    ACCEL_NOTE(name_, version_, licence_, more_)
+    SDK_DRIVER(gpu_attach, api_, options_, option_count_, name_, version_, licence_, more_)
 
 #endif

@@ -43,17 +43,15 @@
         "\nname=" name_ "\nversion=" version_ "\nlicence=" licence_ "\n" more_}
 
 /**
- * Makes a driver of a struct sdk_backend and its option table (NULL, 0: none): note, entry symbol and attach. Once in a
- * driver, at file level:
- *
- *     ACCEL_DRIVER(backend, NULL, 0, "tiny", "1.0", "Apache-2.0", "isa=x86-64\n");
+ * Note, entry symbol and attach of a driver that `attach_` makes of the object `made_of_`: what ACCEL_DRIVER and its
+ * like consist of.
  */
-#define ACCEL_DRIVER(backend_, options_, option_count_, name_, version_, licence_, more_)                              \
+#define SDK_DRIVER(attach_, made_of_, options_, option_count_, name_, version_, licence_, more_)                       \
     static int32_t driver_attach(const struct accel_host *host, uint32_t minor,                                        \
                                  struct accel_driver_instance **out_instance, struct accel_error *error)               \
         ACCEL_NOEXCEPT                                                                                                 \
     {                                                                                                                  \
-        return sdk_attach(&(backend_), host, minor, out_instance, error);                                              \
+        return attach_(&(made_of_), host, minor, out_instance, error);                                                 \
     }                                                                                                                  \
     static const struct accel_driver driver_entry = {                                                                  \
         sizeof driver_entry, 0,     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, ACCEL_ABI_MINOR,                                 \
@@ -66,5 +64,14 @@
         return sdk_query(&driver_entry, major, minor, out_driver, error);                                              \
     }                                                                                                                  \
     ACCEL_NOTE(name_, version_, licence_, more_)
+
+/**
+ * Makes a driver of a struct sdk_backend and its option table (NULL, 0: none): note, entry symbol and attach. Once in a
+ * driver, at file level:
+ *
+ *     ACCEL_DRIVER(backend, NULL, 0, "tiny", "1.0", "Apache-2.0", "isa=x86-64\n");
+ */
+#define ACCEL_DRIVER(backend_, options_, option_count_, name_, version_, licence_, more_)                              \
+    SDK_DRIVER(sdk_attach, backend_, options_, option_count_, name_, version_, licence_, more_)
 
 #endif
