@@ -3,6 +3,9 @@
 # accel-conform: the cpu driver and the template pass, mocks fail with the name of what they do, known failures are
 # strict, a certificate is shown by accelctl plugins and goes stale.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+# A driver that crashes must end its process by the signal, under sanitizers too.
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
+export ASAN_OPTIONS
 kit=$ACCEL_TEST_BUILDDIR/accel-conform
 cpu=$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so
 four=$ACCEL_TEST_BUILDDIR/tests/drivers/.libs/four.so
