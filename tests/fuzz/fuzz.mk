@@ -3,7 +3,8 @@
 if ACCEL_TESTS
 fuzz_tests = tests/fuzz/fuzz_gguf tests/fuzz/fuzz_safetensors tests/fuzz/fuzz_config \
 	tests/fuzz/fuzz_profile tests/fuzz/fuzz_tables tests/fuzz/fuzz_elf_note tests/fuzz/fuzz_tokenizer tests/fuzz/fuzz_chat \
-	tests/fuzz/fuzz_machine tests/fuzz/fuzz_packed tests/fuzz/fuzz_job tests/fuzz/fuzz_kept
+	tests/fuzz/fuzz_machine tests/fuzz/fuzz_packed tests/fuzz/fuzz_job tests/fuzz/fuzz_kept \
+	tests/fuzz/fuzz_history tests/fuzz/fuzz_plan tests/fuzz/fuzz_scores tests/fuzz/fuzz_tools tests/fuzz/fuzz_driver
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 
@@ -24,7 +25,7 @@ tests_fuzz_fuzz_machine_LDADD = libaccel-core.la
 tests_fuzz_fuzz_job_SOURCES = %D%/fuzz_job.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_job_LDADD = libaccel-core.la
 tests_fuzz_fuzz_kept_SOURCES = %D%/fuzz_kept.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_kept_LDADD = libaccel-core.la
+tests_fuzz_fuzz_kept_LDADD = libaccel-gpu.la libaccel-driver.la libaccel-quant.la libaccel-core.la
 tests_fuzz_fuzz_elf_note_SOURCES = %D%/fuzz_elf_note.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_elf_note_LDADD = libaccel-core.la
 EXTRA_tests_fuzz_fuzz_elf_note_DEPENDENCIES = $(mock_drivers)
@@ -32,11 +33,28 @@ tests_fuzz_fuzz_tokenizer_SOURCES = %D%/fuzz_tokenizer.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_tokenizer_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
 tests_fuzz_fuzz_chat_SOURCES = %D%/fuzz_chat.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_chat_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la
+tests_fuzz_fuzz_history_SOURCES = %D%/fuzz_history.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_history_LDADD = libaccel-core.la -lm
+tests_fuzz_fuzz_plan_SOURCES = %D%/fuzz_plan.c %D%/fuzz.h %D%/replay.c tests/unit/plan_farm.c tests/unit/plan_farm.h
+tests_fuzz_fuzz_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_fuzz_plan_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_scores_SOURCES = %D%/fuzz_scores.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_scores_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -lm
+tests_fuzz_fuzz_tools_SOURCES = %D%/fuzz_tools.c %D%/fuzz.h %D%/replay.c $(fuzz_tools_readers)
+tests_fuzz_fuzz_tools_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_fuzz_tools_LDADD = libaccel-measure.la libaccel-model-core.la libaccel-quant.la libaccel-core.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_driver_SOURCES = %D%/fuzz_driver.c %D%/fuzz.h %D%/replay.c
+tests_fuzz_fuzz_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_fuzz_fuzz_driver_LDADD = libaccel-core.la $(CMOCKA_LIBS)
+# The files of the commands that read what they are given; tests/fuzz/run takes the same.
+fuzz_tools_readers = tools/accelctl/bench_against.c tools/accelctl/bench_rows.c tools/accelctl/certificate.c \
+	tools/accelctl/prompt.c tools/accelctl/prompt_lines.c tools/accelctl/say.c tools/accel-conform/known.c
 endif
-EXTRA_DIST += tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
+EXTRA_DIST += tests/fixtures/tokenizers/fuzz/empty.json tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
 	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
-EXTRA_DIST += tests/fixtures/jobs/sum.job tests/fixtures/jobs/two.job tests/fixtures/kept/blob.cache \
+EXTRA_DIST += tests/fixtures/jobs/done.job tests/fixtures/jobs/failed.job tests/fixtures/jobs/sum.job \
+	tests/fixtures/jobs/two.job tests/fixtures/kept/blob.cache tests/fixtures/kept/kernels.cache \
 	tests/fixtures/kept/probes.cache
 EXTRA_DIST += %D%/run %D%/config.dict %D%/profile.dict
 EXTRA_DIST += tests/fixtures/packed/awq.folder \
@@ -47,3 +65,12 @@ EXTRA_DIST += tests/fixtures/packed/awq.folder \
 	tests/fixtures/packed/gptq-8-row.folder \
 	tests/fixtures/packed/words-3-zeros-odd.folder \
 	tests/fixtures/packed/words-4.folder
+EXTRA_DIST += tests/fixtures/drivers/right.driver tests/fixtures/drivers/random-0.driver \
+	tests/fixtures/drivers/random-1.driver tests/fixtures/drivers/random-2.driver tests/fixtures/drivers/random-3.driver \
+	tests/fixtures/drivers/random-4.driver tests/fixtures/drivers/random-5.driver
+EXTRA_DIST += tests/fixtures/history/damaged.jsonl tests/fixtures/history/inner.jsonl tests/fixtures/history/runs.jsonl
+EXTRA_DIST += tests/fixtures/plans/device.json tests/fixtures/plans/files.json tests/fixtures/plans/foreign.json \
+	tests/fixtures/plans/nothing.json tests/fixtures/plans/settings.json
+EXTRA_DIST += tests/fixtures/tools/bench.input tests/fixtures/tools/certificate.input \
+	tests/fixtures/tools/conformance.input tests/fixtures/tools/llama-bench-lines.input \
+	tests/fixtures/tools/llama-bench.input tests/fixtures/tools/prompts-lines.input

@@ -1,15 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job of a worker, graphs included: what one process hands another. What was read is written as the same bytes. */
+/* What one process hands another: the job of a worker, graphs included, of which what was read is written as the same
+ * bytes; and what a probe's child and its parent say. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/device/worker.h"
+#include "core/plugin/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/jobs";
 const char *const fuzz_corpus_suffix = ".job";
+
+static void check_error(int32_t code, const struct accel_error *error)
+{
+    if ((code != ACCEL_OK) != (error->code != ACCEL_OK) || strchr(error->text, '\n') != NULL)
+        abort();
+}
+
+/* What a child answers: texts are there, and a failure has a code. */
+static void give_as_answer(const char *data, size_t size)
+{
+    struct accel_wire_answer answer;
+    struct accel_arena arena = {0};
+    struct accel_error error = {0};
+    check_error(accel_wire_read(data, size, &arena, &answer, &error), &error);
+    if (answer.stage == NULL || answer.text == NULL || answer.remedy == NULL || (answer.failed && answer.code >= 0))
+        abort();
+    accel_arena_free(&arena);
+}
+
+/* What a child is told of the machine is written as it was read. */
+static void give_as_hardware(const char *data, size_t size)
+{
+    const struct accel_hardware *const *list = NULL;
+    struct accel_arena arena = {0};
+    struct accel_error error = {0};
+    struct accel_strbuf text = {0};
+    uint32_t count = 0;
+    int32_t code = accel_wire_read_hardware(data, size, &arena, &list, &count, &error);
+    check_error(code, &error);
+    for (uint32_t i = 0; code == ACCEL_OK && i < count; i++)
+        accel_wire_put_hardware(&text, list[i]);
+    if (code == ACCEL_OK &&
+        accel_wire_read_hardware(accel_strbuf_get(&text), text.length, &arena, &list, &count, &error) != ACCEL_OK)
+        abort();
+    accel_strbuf_free(&text);
+    accel_arena_free(&arena);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,5 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     accel_strbuf_free(&first);
     accel_strbuf_free(&second);
     accel_arena_free(&arena);
+    give_as_answer((const char *)data, size);
+    give_as_hardware((const char *)data, size);
     return 0;
 }

@@ -63,6 +63,7 @@ accelctl_sources = \
 	%D%/profile_view.h \
 	%D%/prompt.c \
 	%D%/prompt.h \
+	%D%/prompt_lines.c \
 	%D%/run_texts.c \
 	%D%/run_texts.h \
 	%D%/progress.c \

@@ -11,11 +11,6 @@
 /* Sequences of a run where the caller does not say how many. */
 enum { SEQUENCES_USUAL = 8 };
 
-/* Prompts of a file, one a line: text as it is, or JSON, a string or an object with "prompt". The lines are the
- * caller's to free by free_lines. */
-int32_t read_lines(const char *path, char ***out_lines, uint32_t *out_count, struct accel_error *error);
-void free_lines(char **lines, uint32_t count);
-
 struct texts_job {
     struct prompt prompt; /* how each is made: chat and system */
     const char *const *prompts;

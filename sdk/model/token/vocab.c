@@ -78,7 +78,8 @@ static bool rehash(struct token_vocab *vocab, size_t slot_count)
 bool token_vocab_init(struct token_vocab *vocab, size_t expected)
 {
     memset(vocab, 0, sizeof(*vocab));
-    return rehash(vocab, slots_for(expected));
+    /* Spellings are told by their offset: the text is there even while all of them are empty. */
+    return token_buffer_reserve(&vocab->text, 1) && rehash(vocab, slots_for(expected));
 }
 
 void token_vocab_free(struct token_vocab *vocab)

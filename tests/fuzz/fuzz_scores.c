@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of scores. */
+#include "config.h"
+
+#include <accel/model/scores.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fuzz/fuzz.h"
+
+const char *const fuzz_corpus_folder = "tests/fixtures/scores";
+const char *const fuzz_corpus_suffix = ".csv";
+
+/* What is measured of a column is a number, and lies where it may. */
+static void check_columns(const struct accel_scores *scores, const struct accel_scores_facts *facts)
+{
+    struct accel_scores_column column = {.size = sizeof column};
+    for (uint32_t i = 0; i < facts->external + facts->parametric; i++)
+        if (accel_scores_column(scores, i, &column, NULL) == ACCEL_OK &&
+            (column.name == NULL || !(column.auc >= 0 && column.auc <= 1) || !(column.information >= 0)))
+            abort();
+    if (accel_scores_column(scores, facts->external + facts->parametric, &column, NULL) != ACCEL_E_NOT_FOUND)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct accel_scores_formula formula = {.size = sizeof formula, .top_n = 2, .top_k = 1, .alpha = 1, .m = 1};
+    struct accel_scores_quality quality = {.size = sizeof quality};
+    const struct accel_scores_facts *facts;
+    struct accel_scores *scores = NULL;
+    struct accel_error error = {0};
+    if (accel_scores_parse((const char *)data, size, "fuzz.csv", NULL, &scores, &error) != ACCEL_OK) {
+        if (scores != NULL || error.code == ACCEL_OK || strchr(error.text, '\n') != NULL)
+            abort();
+        return 0;
+    }
+    facts = accel_scores_facts_of(scores);
+    if (facts->positive_rows > facts->rows || facts->groups > facts->rows || facts->positive_groups > facts->groups)
+        abort();
+    check_columns(scores, facts);
+    if (accel_scores_apply(scores, &formula, &quality, &error) == ACCEL_OK &&
+        !(quality.row_auc >= 0 && quality.row_auc <= 1 && quality.group_auc >= 0 && quality.group_auc <= 1))
+        abort();
+    accel_scores_free(scores);
+    return 0;
+}
