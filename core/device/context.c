@@ -96,6 +96,7 @@ int32_t accel_context_create(const struct accel_context_options *options, struct
     accel_memory_init(&context->memory, context->options.memory_budget);
     accel_arena_init(&context->records, 0);
     accel_fork_guard_open(&context->fork);
+    pthread_mutex_init(&context->attaching, NULL);
     *out_context = context;
     return ACCEL_OK;
 }
@@ -151,6 +152,7 @@ int32_t accel_context_free(struct accel_context *context, struct accel_error *er
     accel_rows_free(&context->verdicts);
     accel_rows_free(&context->own_verdicts);
     accel_rows_free(&context->recorded_plugins);
+    pthread_mutex_destroy(&context->attaching);
     release(context);
     return ACCEL_OK;
 }
@@ -167,7 +169,8 @@ static void attach_all(struct accel_context *context)
         int32_t code;
         if (plugin->driver == NULL)
             continue;
-        code = accel_registry_attach(context, plugin->driver, i, &why);
+        code = accel_registry_list(context, plugin, i) ? ACCEL_OK
+                                                       : accel_registry_attach(context, plugin->driver, i, &why);
         if (code != ACCEL_OK)
             accel_plugins_refuse(context->plugins, i, &why);
         else

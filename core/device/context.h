@@ -5,13 +5,14 @@
  *
  * Ownership: records (facts, hardware, devices, verdicts) and their strings live in the arena `records` until the next
  * discover; that one is refused while an object of accel/run.h lives, so that such objects may point to records.
- * Threads: discover and free alone; the rest is read-only between them, or atomic.
+ * Threads: discover and free alone; the rest is read-only between them, atomic, or under `attaching`.
  */
 #ifndef ACCEL_CORE_DEVICE_CONTEXT_H
 #define ACCEL_CORE_DEVICE_CONTEXT_H
 
 #include <accel/context.h>
 #include <accel/snapshot.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -24,6 +25,7 @@
 #include "core/device/memory.h"
 #include "core/profile/profile.h"
 
+struct accel_plugin;
 struct accel_plugins;
 struct accel_profile_list;
 struct accel_snapshot;
@@ -40,6 +42,8 @@ struct accel_attached {
     uint32_t minor;  /**< in force */
     uint32_t plugin; /**< index of its plugin, or ACCEL_NO_PLUGIN */
     uint32_t device_count;
+    bool waits;              /**< its devices are listed from a probe: accel_registry_need attaches it */
+    struct accel_error late; /**< why that failed */
 };
 
 /** One device of the list. */
@@ -47,6 +51,7 @@ struct accel_listed {
     struct accel_device_info info;
     struct accel_attached *owner;
     uint32_t order; /**< in which it was found */
+    bool here;      /**< of a driver that waited: it enumerated the device when it was attached */
 };
 
 /** Strings of the options. */
@@ -72,6 +77,7 @@ struct accel_context {
     struct accel_rows facts;                 /**< struct accel_fact */
     struct accel_rows hardware;              /**< struct accel_hardware */
     struct accel_rows attached;              /**< struct accel_attached */
+    pthread_mutex_t attaching;               /**< held while a driver that waited is attached */
     struct accel_rows devices;               /**< struct accel_listed, best first */
     struct accel_rows verdicts;              /**< struct accel_verdict of drivers */
     struct accel_rows own_verdicts;          /**< struct accel_verdict of the core */
@@ -99,6 +105,18 @@ const struct accel_listed *accel_context_find(const struct accel_context *contex
  */
 int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
                               struct accel_error *error);
+
+/** Lists the devices of a plugin from what its probe wrote down, and leaves the driver alone. False, and nothing is
+ *  listed: there is no such list, or it may not be used, and the driver is to be attached. */
+bool accel_registry_list(struct accel_context *context, const struct accel_plugin *plugin, uint32_t index);
+
+/** Attaches the driver of a listed device where that waits to be asked for. ACCEL_E_NOT_FOUND: the device has gone;
+ * else what the driver answers. Any thread. */
+int32_t accel_registry_need(struct accel_context *context, const struct accel_listed *listed,
+                            struct accel_error *error);
+
+/** Ends the instance of a driver, if it has one. */
+void accel_registry_detach(struct accel_context *context, struct accel_attached *owner);
 
 /** Takes one device of a driver: checks and copies its facts. */
 int32_t accel_registry_take(struct accel_context *context, struct accel_attached *owner,

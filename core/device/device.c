@@ -176,7 +176,9 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
     struct accel_attached *owner = device->listed->owner;
     struct accel_driver_device *handle = NULL;
     struct accel_surroundings before;
-    int32_t code;
+    int32_t code = accel_registry_need(device->object.context, device->listed, error);
+    if (code != ACCEL_OK)
+        return code;
     accel_surroundings_take(&before);
     code =
         owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);

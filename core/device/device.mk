@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
 	%D%/around.c \
+	%D%/attach.c \
 	%D%/blob.c \
 	%D%/buffer.c \
 	%D%/check.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drivers with their instances, the devices they bring, duplicates, the order, and hardware that nobody claims. */
+/* The devices that drivers bring, duplicates, the order, and hardware that nobody claims. */
 #include "config.h"
 
 #include <stdio.h>
@@ -13,14 +13,6 @@
 #define MOST_DEVICES 4096u
 
 /* ---- devices and verdicts of one driver ---- */
-
-/* Takes what a driver enumerates. The first failure of the core's own is kept: a driver may swallow what we answer. */
-struct collector {
-    struct accel_device_sink sink; /* first: the driver hands its address back */
-    struct accel_context *context;
-    struct accel_attached *owner;
-    struct accel_error error;
-};
 
 static int32_t add_verdict(struct accel_context *context, struct accel_rows *rows, const struct accel_verdict *given,
                            struct accel_error *error)
@@ -99,131 +91,10 @@ int32_t accel_registry_judge(struct accel_context *context, const struct accel_v
     return code == ACCEL_OK ? add_verdict(context, &context->verdicts, &verdict, error) : code;
 }
 
-/* The first fault is kept in the collector as well as answered: a driver that ignores what its sink answers is refused
- * at the end of enumerate. */
-static int32_t take_device(const struct accel_device_sink *sink, const struct accel_facts *given,
-                           struct accel_error *error) ACCEL_NOEXCEPT
-{
-    struct collector *collector = (struct collector *)(uintptr_t)sink;
-    int32_t code = accel_registry_take(collector->context, collector->owner, given, &collector->error);
-    return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", collector->error.text);
-}
-
-static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
-                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    struct collector *collector = (struct collector *)(uintptr_t)sink;
-    struct accel_verdict verdict = {
-        .code = code, .driver = collector->owner->driver->name, .hardware = hardware, .text = text, .remedy = remedy};
-    int32_t result = accel_registry_judge(collector->context, &verdict, &collector->error);
-    return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);
-}
-
-static int32_t enumerate(struct accel_context *context, struct accel_attached *owner, struct accel_error *error)
-{
-    struct collector collector = {
-        .sink = {.size = sizeof(collector.sink), .device = take_device, .verdict = take_verdict},
-        .context = context,
-        .owner = owner};
-    struct accel_surroundings before;
-    uint32_t changed;
-    int32_t code;
-    accel_surroundings_take(&before);
-    code = owner->instance->table->enumerate(owner->instance,
-                                             (const struct accel_hardware *const *)context->hardware.items,
-                                             context->hardware.count, &collector.sink, error);
-    changed = accel_context_restore(context, &before, owner->driver->name, "enumerate");
-    code = accel_take_code(code, owner->driver->name, "enumerate", error);
-    if (code == ACCEL_OK)
-        code = accel_context_tell_changed(context, owner->driver->name, "enumerate", changed, error);
-    if (collector.error.code != ACCEL_OK) {
-        if (error != NULL)
-            *error = collector.error;
-        return collector.error.code;
-    }
-    return code;
-}
-
-/* ---- attach ---- */
-
-/* A driver gives back what it took before its instance ends. Nobody knows the blocks any more that it did not. */
-static void tell_leaks(struct accel_context *context, const struct accel_attached *owner)
-{
-    uint64_t blocks = atomic_load_explicit(&owner->host.blocks, memory_order_relaxed);
-    uint64_t bytes = atomic_load_explicit(&owner->host.bytes, memory_order_relaxed);
-    if (blocks != 0)
-        accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s leaked_blocks=%llu leaked_bytes=%llu",
-                        owner->driver->name, (unsigned long long)blocks, (unsigned long long)bytes);
-}
-
-static void detach(struct accel_context *context, struct accel_attached *owner)
-{
-    struct accel_error error = {0};
-    int32_t code;
-    if (owner->instance == NULL)
-        return;
-    code = owner->instance->table->detach(owner->instance, &error);
-    if (code != ACCEL_OK)
-        accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
-                        owner->driver->name, accel_error_name(code), error.text);
-    owner->instance = NULL;
-    tell_leaks(context, owner);
-}
-
-/* A driver that breaks the rules in the middle of enumerate leaves no devices behind. */
-static void drop_devices(struct accel_context *context, const struct accel_attached *owner)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < context->devices.count; i++) {
-        struct accel_listed *listed = context->devices.items[i];
-        if (listed->owner != owner)
-            context->devices.items[kept++] = listed;
-    }
-    context->devices.count = kept;
-}
-
-int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
-                              struct accel_error *error)
-{
-    struct accel_driver_instance *instance = NULL;
-    struct accel_attached *owner;
-    struct accel_surroundings before;
-    uint32_t changed;
-    uint32_t minor = driver->abi_minor < ACCEL_ABI_MINOR ? driver->abi_minor : ACCEL_ABI_MINOR;
-    int32_t code;
-    owner = accel_arena_array(&context->records, 1, sizeof(*owner));
-    if (owner == NULL || !accel_rows_add(&context->attached, owner))
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for driver %s", driver->name);
-    owner->driver = driver;
-    owner->minor = minor;
-    owner->plugin = plugin;
-    accel_host_services_init(&owner->host, driver->name, &context->memory, &context->log);
-    accel_surroundings_take(&before);
-    code = driver->attach(&owner->host.table, minor, &instance, error);
-    changed = accel_context_restore(context, &before, driver->name, "attach");
-    code = accel_take_handle(code, instance, driver->name, "attach", error);
-    if (code == ACCEL_OK) {
-        /* What can be detached is ours even when the rest of its table is refused. */
-        if (ACCEL_CAN(instance->table, detach))
-            owner->instance = instance;
-        code = accel_take_instance(instance, driver->name, error);
-    }
-    if (code == ACCEL_OK)
-        code = accel_context_tell_changed(context, driver->name, "attach", changed, error);
-    if (code == ACCEL_OK)
-        code = enumerate(context, owner, error);
-    if (code != ACCEL_OK) {
-        drop_devices(context, owner);
-        detach(context, owner);
-        context->attached.count--;
-    }
-    return code;
-}
-
 void accel_registry_forget(struct accel_context *context)
 {
     for (uint32_t i = context->attached.count; i > 0; i--)
-        detach(context, context->attached.items[i - 1]);
+        accel_registry_detach(context, context->attached.items[i - 1]);
     context->attached.count = 0;
     context->devices.count = 0;
     context->verdicts.count = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file: a first line with the version, a line per result (key, code, signal, path, text, remedy, detail, with tabs
- * between them, and control characters and '%' as %XX), a last line with the hash of all before it.
+ * The file: a first line with the version, a line per result (key, code, signal, path, text, remedy, detail, list, with
+ * tabs between them, control characters and '%' as %XX, and the list in hexadecimal), a last line with the hash of all
+ * before it.
  */
 #include "config.h"
 
@@ -18,9 +19,9 @@
 #include "core/base/utf8.h"
 
 #define ROOM "plugin"
-#define FIRST_LINE "accel-plugins 1\n"
+#define FIRST_LINE "accel-plugins 2\n"
 #define FILE_LIMIT (4u << 20)
-#define FIELDS 7u
+#define FIELDS 8u
 
 static void put_escaped(struct accel_strbuf *out, const char *text)
 {
@@ -59,6 +60,28 @@ static bool unescape(char *text)
     return accel_utf8_valid(text, (size_t)(to - text), NULL);
 }
 
+/* Undoes put_bytes in place. */
+static bool take_bytes(char *text, struct accel_cache_entry *entry)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i += 2) {
+        int high = hex_digit(text[i]);
+        int low = high < 0 ? -1 : hex_digit(text[i + 1]);
+        if (low < 0)
+            return false;
+        text[i / 2] = (char)(high * 16 + low);
+    }
+    entry->list = length != 0 ? text : NULL;
+    entry->list_bytes = length / 2;
+    return true;
+}
+
+static void put_bytes(struct accel_strbuf *out, const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        accel_strbuf_printf(out, "%02X", (unsigned char)data[i]);
+}
+
 static bool parse_number(const char *text, int32_t *out_number)
 {
     char *end = NULL;
@@ -87,7 +110,7 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
     }
     if (count != FIELDS || strlen(fields[0]) != ACCEL_HASH_TEXT - 1)
         return false;
-    for (size_t i = 3; i < FIELDS; i++)
+    for (size_t i = 3; i < FIELDS - 1; i++)
         if (!unescape(fields[i]))
             return false;
     memcpy(entry->key, fields[0], ACCEL_HASH_TEXT);
@@ -95,7 +118,8 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
     entry->text = fields[4];
     entry->remedy = fields[5];
     entry->detail = fields[6];
-    return parse_number(fields[1], &entry->code) && parse_number(fields[2], &entry->signal) && entry->code <= 0;
+    return take_bytes(fields[7], entry) && parse_number(fields[1], &entry->code) &&
+           parse_number(fields[2], &entry->signal) && entry->code <= 0;
 }
 
 static void end_line(char out_line[ACCEL_HASH_TEXT + 8], const char *data, size_t bytes)
@@ -177,19 +201,24 @@ const struct accel_cache_entry *accel_cache_find(const struct accel_cache *cache
     return NULL;
 }
 
-void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry)
+bool accel_cache_remove(struct accel_cache *cache, const char *path)
 {
     uint32_t place = 0;
-    while (place < cache->count && strcmp(cache->entries[place].path, entry->path) != 0)
+    while (place < cache->count && strcmp(cache->entries[place].path, path) != 0)
         place++;
+    if (place == cache->count)
+        return false;
+    memmove(&cache->entries[place], &cache->entries[place + 1], (cache->count - place - 1) * sizeof(cache->entries[0]));
+    cache->count--;
+    cache->changed = true;
+    return true;
+}
+
+void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry)
+{
     /* New results go to the end, so the first one is the oldest. */
-    if (place == cache->count && cache->count == ACCEL_CACHE_ENTRIES)
-        place = 0;
-    if (place < cache->count) {
-        memmove(&cache->entries[place], &cache->entries[place + 1],
-                (cache->count - place - 1) * sizeof(cache->entries[0]));
-        cache->count--;
-    }
+    if (!accel_cache_remove(cache, entry->path) && cache->count == ACCEL_CACHE_ENTRIES)
+        accel_cache_remove(cache, cache->entries[0].path);
     cache->entries[cache->count++] = *entry;
     cache->changed = true;
 }
@@ -208,6 +237,8 @@ static int32_t write_file(const struct accel_cache *cache, const char *path, str
             accel_strbuf_char(&out, '\t');
             put_escaped(&out, texts[j]);
         }
+        accel_strbuf_char(&out, '\t');
+        put_bytes(&out, entry->list, entry->list_bytes);
         accel_strbuf_char(&out, '\n');
     }
     end_line(last, accel_strbuf_get(&out), out.length);

@@ -42,6 +42,8 @@ struct accel_cache_entry {
     const char *text;
     const char *remedy;
     const char *detail;
+    const char *list; /**< what was enumerated, as accel_wire_read_list reads it; NULL: nothing was kept */
+    size_t list_bytes;
 };
 
 /** The results in memory. A zeroed one is empty. Texts lie in the arena that it was read with. */
@@ -62,6 +64,9 @@ int32_t accel_cache_read(const char *path, const struct accel_log *log, struct a
 
 /** The result with this key, or NULL. Valid until the next put. */
 const struct accel_cache_entry *accel_cache_find(const struct accel_cache *cache, const char *key);
+
+/** Takes the result of a path out. False where there is none. */
+bool accel_cache_remove(struct accel_cache *cache, const char *path);
 
 /** Puts a result in the place of one with the same path. The texts stay with the caller. */
 void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry);

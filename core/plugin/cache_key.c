@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
+#include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/plugin/cache.h"
 
@@ -30,6 +32,16 @@ static void put_variable(struct accel_strbuf *text, const char *name)
 {
     const char *value = accel_env_get(name, NULL);
     accel_strbuf_printf(text, "variable %s %s\n", name, value ? value : "");
+}
+
+/* Devices that were listed before the machine was started are not believed. */
+static void put_boot(struct accel_strbuf *text)
+{
+    char *boot = NULL;
+    size_t bytes = 0;
+    if (accel_file_read("/proc/sys/kernel/random/boot_id", 256, &boot, &bytes, NULL) == ACCEL_OK)
+        accel_strbuf_printf(text, "boot %.64s\n", boot);
+    free(boot);
 }
 
 static void put_depends(struct accel_strbuf *text, const char *depends)
@@ -71,6 +83,7 @@ int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[
     put_file(&text, "/etc/ld.so.cache");
     put_variable(&text, "LD_LIBRARY_PATH");
     put_variable(&text, "LD_PRELOAD");
+    put_boot(&text);
     put_depends(&text, subject->depends);
     for (uint32_t i = 0; i < subject->hardware_count; i++)
         put_hardware(&text, subject->hardware[i]);

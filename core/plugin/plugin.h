@@ -63,6 +63,8 @@ struct accel_plugin {
     struct accel_plugin_info info;     /**< device_count is 0: whoever attaches the driver counts */
     const struct accel_driver *driver; /**< checked copy, strings and options too; NULL unless info.state is LOADED */
     const struct accel_plugin_note *note; /**< NULL where no note could be read */
+    const char *list; /**< what its probe enumerated (accel_wire_read_list), now or when it was kept; NULL: nothing */
+    size_t list_bytes;
 };
 
 struct accel_plugins;
@@ -88,6 +90,10 @@ struct accel_plugin *accel_plugins_get(const struct accel_plugins *plugins, uint
  * cannot be attached. Its `driver` becomes NULL.
  */
 void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const struct accel_error *why);
+
+/** Forgets the result of the probe that was kept for a record: what it says of devices is not so any more. The next
+ *  discovery probes anew. */
+void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index);
 
 /**
  * The one lock under which libltdl is called. It is not recursive and is the only state of the process that this room

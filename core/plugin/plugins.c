@@ -35,6 +35,8 @@ struct accel_plugins {
     struct accel_arena arena;
     struct record *records;
     uint32_t count;
+    char *cache_file; /* NULL: none is used */
+    const struct accel_log *log;
 };
 
 /* One discovery. */
@@ -43,8 +45,7 @@ struct discovery {
     struct accel_plugins *plugins;
     struct accel_trust trust;
     struct accel_cache *cache; /* NULL: none is used */
-    char *cache_file;
-    char *program; /* accel-probe */
+    char *program;             /* accel-probe */
     uint32_t milliseconds;
     struct accel_error *error;
 };
@@ -175,13 +176,17 @@ static int32_t probe(struct discovery *discovery, struct record *record, const c
     info->signal = result.signal;
     info->detail = result.detail;
     info->probe_nanoseconds = result.nanoseconds;
+    record->plugin.list = result.list;
+    record->plugin.list_bytes = result.list_bytes;
     if (discovery->cache != NULL && result.lasting) {
         struct accel_cache_entry entry = {.code = result.code,
                                           .signal = result.signal,
                                           .path = info->path,
                                           .text = result.text,
                                           .remedy = result.remedy,
-                                          .detail = result.detail};
+                                          .detail = result.detail,
+                                          .list = result.list,
+                                          .list_bytes = result.list_bytes};
         memcpy(entry.key, key, sizeof(entry.key));
         accel_cache_put(discovery->cache, &entry);
     }
@@ -198,6 +203,8 @@ static int32_t recall(struct record *record, const struct accel_cache_entry *ent
     info->from_cache = 1;
     info->signal = entry->signal;
     info->detail = entry->detail;
+    record->plugin.list = entry->list;
+    record->plugin.list_bytes = entry->list_bytes;
     if (entry->code != ACCEL_OK) {
         accel_error_set(verdict, entry->code, "%s", entry->text);
         accel_error_remedy(verdict, "%s", entry->remedy);
@@ -348,14 +355,14 @@ static int32_t open_cache(struct discovery *discovery)
         accel_log_write(options->log, ACCEL_LOG_INFO, ROOM, "cache=none because=\"%s\"", why.text);
         return ACCEL_OK;
     }
-    discovery->cache_file = folder ? accel_file_join(folder, CACHE_FILE) : NULL;
+    discovery->plugins->cache_file = folder ? accel_file_join(folder, CACHE_FILE) : NULL;
     free(folder);
-    if (discovery->cache_file == NULL)
+    if (discovery->plugins->cache_file == NULL)
         return no_memory(discovery->error);
     discovery->cache = calloc(1, sizeof(*discovery->cache));
     if (discovery->cache == NULL)
         return no_memory(discovery->error);
-    return accel_cache_read(discovery->cache_file, options->log, &discovery->plugins->arena, discovery->cache,
+    return accel_cache_read(discovery->plugins->cache_file, options->log, &discovery->plugins->arena, discovery->cache,
                             discovery->error);
 }
 
@@ -393,19 +400,19 @@ int32_t accel_plugins_discover(const struct accel_plugins_options *options, stru
     discovery.plugins = calloc(1, sizeof(*discovery.plugins));
     if (discovery.plugins == NULL)
         return no_memory(error);
+    discovery.plugins->log = options->log;
     code = accel_probe_program(options->probe_path, &discovery.program, error);
     if (code == ACCEL_OK)
         code = open_cache(&discovery);
     if (code == ACCEL_OK)
         code = take_all(&discovery);
     if (code == ACCEL_OK && discovery.cache != NULL)
-        accel_cache_write(discovery.cache, discovery.cache_file, options->log);
+        accel_cache_write(discovery.cache, discovery.plugins->cache_file, options->log);
     if (code == ACCEL_OK)
         *out_plugins = discovery.plugins;
     else
         accel_plugins_free(discovery.plugins);
     free(discovery.cache);
-    free(discovery.cache_file);
     free(discovery.program);
     return code;
 }
@@ -415,6 +422,7 @@ void accel_plugins_free(struct accel_plugins *plugins)
     if (plugins == NULL)
         return;
     accel_arena_free(&plugins->arena);
+    free(plugins->cache_file);
     free(plugins);
 }
 
@@ -432,4 +440,21 @@ void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const s
 {
     if (index < plugins->count)
         refuse(plugins, &plugins->records[index], why);
+}
+
+/* Without memory for it the result stays, and is found stale again. */
+void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index)
+{
+    struct accel_cache *cache;
+    struct accel_arena arena = {0};
+    if (index >= plugins->count || plugins->cache_file == NULL)
+        return;
+    cache = calloc(1, sizeof(*cache));
+    if (cache == NULL)
+        return;
+    if (accel_cache_read(plugins->cache_file, plugins->log, &arena, cache, NULL) == ACCEL_OK &&
+        accel_cache_remove(cache, plugins->records[index].plugin.info.path))
+        accel_cache_write(cache, plugins->cache_file, plugins->log);
+    accel_arena_free(&arena);
+    free(cache);
 }

@@ -46,16 +46,29 @@ static const char *clean(struct accel_child_stream *stream, struct accel_arena *
     return accel_arena_strdup(arena, stream->data);
 }
 
+/* Keeps what was enumerated, where the answer tells of every device. */
+static void keep_list(const struct accel_wire_answer *answer, struct accel_arena *arena,
+                      struct accel_probe_result *result)
+{
+    struct accel_wire_list list;
+    if (answer->devices == 0 ||
+        accel_wire_read_list(answer->list, answer->list_bytes, arena, &list, NULL) != ACCEL_OK ||
+        list.fact_count != answer->devices)
+        return;
+    result->list = answer->list;
+    result->list_bytes = answer->list_bytes;
+}
+
 /* Decides what the end of a child means. The first of several faults counts, the hardest first. */
 static void judge(const struct accel_probe_job *job, struct accel_child_end *end, struct accel_arena *arena,
-                  struct accel_error *verdict, bool *out_lasting)
+                  struct accel_error *verdict, struct accel_probe_result *result)
 {
     struct accel_error bad = {0};
     struct accel_wire_answer answer;
     int32_t code = accel_wire_read(end->answer, end->answer_bytes, arena, &answer, &bad);
     const char *stage = answer.done ? "exit" : answer.stage;
     bool began = *answer.stage != '\0';
-    *out_lasting = began;
+    result->lasting = began;
     if (code == ACCEL_E_MEMORY) {
         *verdict = bad;
     } else if (!began && end->timed_out) {
@@ -88,6 +101,8 @@ static void judge(const struct accel_probe_job *job, struct accel_child_end *end
         accel_error_set(verdict, ACCEL_E_INVALID, "writes to standard output (%llu bytes): \"%.160s\"",
                         (unsigned long long)end->output.total, clean(&end->output, arena));
         accel_error_remedy(verdict, "a driver whose vendor's library prints says effects=prints in its note");
+    } else {
+        keep_list(&answer, arena, result);
     }
 }
 
@@ -99,7 +114,7 @@ static void put_hardware(const struct accel_probe_job *job, struct accel_strbuf 
 }
 
 static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena, struct accel_child_end *end,
-                   struct accel_error *verdict, bool *out_lasting)
+                   struct accel_error *verdict, struct accel_probe_result *result)
 {
     char *arguments[] = {(char *)job->program, (char *)job->path, NULL};
     struct accel_strbuf input = {0};
@@ -108,10 +123,9 @@ static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena,
     put_hardware(job, &input);
     child.input = accel_strbuf_get(&input);
     child.input_bytes = input.length;
-    *out_lasting = false;
     code = accel_child_run(&child, end, verdict);
     if (code == ACCEL_OK)
-        judge(job, end, arena, verdict, out_lasting);
+        judge(job, end, arena, verdict, result);
     else
         accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
     accel_strbuf_free(&input);
@@ -126,7 +140,7 @@ int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *a
     memset(out_result, 0, sizeof(*out_result));
     if (end == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a probe");
-    out_result->code = run(job, arena, end, &verdict, &out_result->lasting);
+    out_result->code = run(job, arena, end, &verdict, out_result);
     out_result->signal = end->signal;
     out_result->nanoseconds = end->nanoseconds;
     out_result->detail = clean(&end->complaints, arena);

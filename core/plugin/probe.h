@@ -2,7 +2,8 @@
 /**
  * @file
  * Tries a driver out in a child process (the program accel-probe): load, query, attach, enumerate, detach, exit. What
- * the child finds is advice on whether it is safe to load the file here, not a list of devices.
+ * the child finds is advice on whether it is safe to load the file here, and a list of devices that holds until the
+ * driver is attached here.
  */
 #ifndef ACCEL_CORE_PLUGIN_PROBE_H
 #define ACCEL_CORE_PLUGIN_PROBE_H
@@ -33,6 +34,8 @@ struct accel_probe_result {
     const char *remedy;
     const char *detail; /**< last lines of the child's standard error */
     bool lasting;       /**< a property of the driver, worth remembering; not of the moment */
+    const char *list;   /**< of a driver with devices, what it enumerated, whole: accel_wire_read_list; else NULL */
+    size_t list_bytes;
     uint64_t nanoseconds;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
+#include "core/plugin/wire_reader.h"
 
 /* Numbers of one piece of hardware, followed by its texts: name, compatible, cpu_set, files. */
 struct hardware_numbers {
@@ -21,13 +22,6 @@ struct version_numbers {
 
 struct failed_numbers {
     int32_t code, native;
-};
-
-/* A record that is being read. */
-struct reader {
-    const char *data;
-    size_t bytes;
-    size_t place;
 };
 
 void accel_wire_put(struct accel_strbuf *out, uint32_t tag, const void *data, size_t bytes)
@@ -94,8 +88,8 @@ void accel_wire_put_hardware(struct accel_strbuf *out, const struct accel_hardwa
     accel_strbuf_free(&body);
 }
 
-/* Takes the head of the next record. */
-static int32_t next_record(struct reader *all, uint32_t *out_tag, struct reader *out_record, struct accel_error *error)
+int32_t accel_wire_next(struct accel_wire_reader *all, uint32_t *out_tag, struct accel_wire_reader *out_record,
+                        struct accel_error *error)
 {
     struct accel_wire_head head;
     if (all->bytes - all->place < sizeof(head))
@@ -104,13 +98,13 @@ static int32_t next_record(struct reader *all, uint32_t *out_tag, struct reader 
     all->place += sizeof(head);
     if (head.bytes > ACCEL_WIRE_BYTES || head.bytes > all->bytes - all->place)
         return accel_error_set(error, ACCEL_E_CORRUPT, "a record of %u bytes at byte %zu", head.bytes, all->place);
-    *out_record = (struct reader){all->data + all->place, head.bytes, 0};
+    *out_record = (struct accel_wire_reader){all->data + all->place, head.bytes, 0};
     *out_tag = head.tag;
     all->place += head.bytes;
     return ACCEL_OK;
 }
 
-static bool take_numbers(struct reader *record, void *out_numbers, size_t bytes)
+bool accel_wire_numbers(struct accel_wire_reader *record, void *out_numbers, size_t bytes)
 {
     if (record->bytes - record->place < bytes)
         return false;
@@ -119,8 +113,7 @@ static bool take_numbers(struct reader *record, void *out_numbers, size_t bytes)
     return true;
 }
 
-/* A text of the record in the arena, made fit for one line; NULL where it has no end, or without memory. */
-static const char *take_text(struct reader *record, struct accel_arena *arena)
+const char *accel_wire_text(struct accel_wire_reader *record, struct accel_arena *arena)
 {
     const char *from = record->data + record->place;
     size_t rest = record->bytes - record->place;
@@ -135,14 +128,14 @@ static const char *take_text(struct reader *record, struct accel_arena *arena)
     return text;
 }
 
-static bool take_failed(struct reader *record, struct accel_arena *arena, struct accel_wire_answer *answer)
+static bool take_failed(struct accel_wire_reader *record, struct accel_arena *arena, struct accel_wire_answer *answer)
 {
     struct failed_numbers numbers;
     const char *text, *remedy;
-    if (!take_numbers(record, &numbers, sizeof(numbers)))
+    if (!accel_wire_numbers(record, &numbers, sizeof(numbers)))
         return false;
-    text = take_text(record, arena);
-    remedy = text ? take_text(record, arena) : NULL;
+    text = accel_wire_text(record, arena);
+    remedy = text ? accel_wire_text(record, arena) : NULL;
     if (remedy == NULL || numbers.code >= 0)
         return false;
     answer->failed = true;
@@ -153,12 +146,22 @@ static bool take_failed(struct reader *record, struct accel_arena *arena, struct
     return true;
 }
 
-static bool take_record(uint32_t tag, struct reader *record, struct accel_arena *arena,
+/* Appends a record as it came to the list of the answer, which has room for all that came. */
+static bool keep_record(uint32_t tag, const struct accel_wire_reader *record, struct accel_wire_answer *answer)
+{
+    struct accel_wire_head head = {tag, (uint32_t)record->bytes};
+    memcpy(answer->list + answer->list_bytes, &head, sizeof(head));
+    memcpy(answer->list + answer->list_bytes + sizeof(head), record->data, record->bytes);
+    answer->list_bytes += sizeof(head) + record->bytes;
+    return true;
+}
+
+static bool take_record(uint32_t tag, struct accel_wire_reader *record, struct accel_arena *arena,
                         struct accel_wire_answer *answer)
 {
     switch (tag) {
     case ACCEL_WIRE_STAGE: {
-        const char *stage = take_text(record, arena);
+        const char *stage = accel_wire_text(record, arena);
         if (stage == NULL)
             return false;
         answer->stage = stage;
@@ -167,8 +170,11 @@ static bool take_record(uint32_t tag, struct reader *record, struct accel_arena 
     case ACCEL_WIRE_FAILED:
         return take_failed(record, arena, answer);
     case ACCEL_WIRE_DONE:
-        answer->done = take_numbers(record, &answer->devices, sizeof(answer->devices));
+        answer->done = accel_wire_numbers(record, &answer->devices, sizeof(answer->devices));
         return answer->done;
+    case ACCEL_WIRE_DEVICE:
+    case ACCEL_WIRE_VERDICT:
+        return keep_record(tag, record, answer);
     default:
         return false;
     }
@@ -177,15 +183,18 @@ static bool take_record(uint32_t tag, struct reader *record, struct accel_arena 
 int32_t accel_wire_read(const char *data, size_t bytes, struct accel_arena *arena, struct accel_wire_answer *out_answer,
                         struct accel_error *error)
 {
-    struct reader all = {data, bytes, 0};
+    struct accel_wire_reader all = {data, bytes, 0};
     struct version_numbers version;
     bool first = true;
     memset(out_answer, 0, sizeof(*out_answer));
     out_answer->stage = out_answer->text = out_answer->remedy = "";
+    out_answer->list = accel_arena_alloc(arena, bytes + 1, 1);
+    if (out_answer->list == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the answer of a probe");
     for (; all.place < bytes; first = false) {
-        struct reader record;
+        struct accel_wire_reader record;
         uint32_t tag = 0;
-        int32_t code = next_record(&all, &tag, &record, error);
+        int32_t code = accel_wire_next(&all, &tag, &record, error);
         if (code != ACCEL_OK)
             return code;
         if (!first) {
@@ -193,7 +202,7 @@ int32_t accel_wire_read(const char *data, size_t bytes, struct accel_arena *aren
                 return accel_error_set(error, ACCEL_E_CORRUPT, "a malformed record (tag %u)", tag);
             continue;
         }
-        if (tag != ACCEL_WIRE_VERSION || !take_numbers(&record, &version, sizeof(version)))
+        if (tag != ACCEL_WIRE_VERSION || !accel_wire_numbers(&record, &version, sizeof(version)))
             return accel_error_set(error, ACCEL_E_CORRUPT, "no version at the beginning");
         if (version.protocol != ACCEL_WIRE_PROTOCOL || version.abi_major != ACCEL_ABI_MAJOR ||
             version.abi_minor != ACCEL_ABI_MINOR)
@@ -204,13 +213,14 @@ int32_t accel_wire_read(const char *data, size_t bytes, struct accel_arena *aren
     return ACCEL_OK;
 }
 
-static struct accel_hardware *take_hardware(struct reader *record, struct accel_arena *arena)
+static struct accel_hardware *take_hardware(struct accel_wire_reader *record, struct accel_arena *arena)
 {
     struct hardware_numbers numbers;
     struct accel_hardware *hardware = accel_arena_array(arena, 1, sizeof(*hardware));
     const char **files;
     /* Each file takes a byte at least, which bounds the array before it is made. */
-    if (hardware == NULL || !take_numbers(record, &numbers, sizeof(numbers)) || numbers.file_count > record->bytes)
+    if (hardware == NULL || !accel_wire_numbers(record, &numbers, sizeof(numbers)) ||
+        numbers.file_count > record->bytes)
         return NULL;
     files = accel_arena_array(arena, numbers.file_count + 1u, sizeof(*files));
     if (files == NULL)
@@ -229,13 +239,13 @@ static struct accel_hardware *take_hardware(struct reader *record, struct accel_
                                         .file_count = numbers.file_count,
                                         .threads = numbers.threads,
                                         .memory = numbers.memory};
-    hardware->name = take_text(record, arena);
-    hardware->compatible = hardware->name ? take_text(record, arena) : NULL;
-    hardware->cpu_set = hardware->compatible ? take_text(record, arena) : NULL;
+    hardware->name = accel_wire_text(record, arena);
+    hardware->compatible = hardware->name ? accel_wire_text(record, arena) : NULL;
+    hardware->cpu_set = hardware->compatible ? accel_wire_text(record, arena) : NULL;
     if (hardware->cpu_set == NULL)
         return NULL;
     for (uint32_t i = 0; i < numbers.file_count; i++) {
-        files[i] = take_text(record, arena);
+        files[i] = accel_wire_text(record, arena);
         if (files[i] == NULL)
             return NULL;
     }
@@ -246,7 +256,7 @@ int32_t accel_wire_read_hardware(const char *data, size_t bytes, struct accel_ar
                                  const struct accel_hardware *const **out_list, uint32_t *out_count,
                                  struct accel_error *error)
 {
-    struct reader all = {data, bytes, 0};
+    struct accel_wire_reader all = {data, bytes, 0};
     /* No record is shorter than its head and numbers. */
     size_t most = bytes / (sizeof(struct accel_wire_head) + sizeof(struct hardware_numbers)) + 1;
     const struct accel_hardware **list = accel_arena_array(arena, most, sizeof(*list));
@@ -256,9 +266,9 @@ int32_t accel_wire_read_hardware(const char *data, size_t bytes, struct accel_ar
     if (list == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the hardware");
     while (all.place < bytes) {
-        struct reader record;
+        struct accel_wire_reader record;
         uint32_t tag = 0;
-        int32_t code = next_record(&all, &tag, &record, error);
+        int32_t code = accel_wire_next(&all, &tag, &record, error);
         if (code != ACCEL_OK)
             return code;
         list[count] = tag == ACCEL_WIRE_HARDWARE ? take_hardware(&record, arena) : NULL;

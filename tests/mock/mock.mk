@@ -76,6 +76,10 @@ mock_drivers += tests/mock/exec_stack.la
 tests_mock_exec_stack_la_SOURCES = %D%/exec_stack.c %D%/mock.h
 tests_mock_exec_stack_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,execstack
 
+mock_drivers += tests/mock/late.la
+tests_mock_late_la_SOURCES = %D%/late.c %D%/mock.h
+tests_mock_late_la_LDFLAGS = $(test_driver_ldflags)
+
 mock_drivers += tests/mock/lazy.la
 tests_mock_lazy_la_SOURCES = %D%/lazy.c %D%/mock.h
 tests_mock_lazy_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,lazy

@@ -140,6 +140,57 @@ static struct accel_child_end *run_shell(const char *script, const char *input, 
     return end;
 }
 
+static void a_list_of_devices_crosses_whole(void **state)
+{
+    static const struct accel_heap heaps[] = {{7, ACCEL_HEAP_DEVICE, 0, 64, "VRAM"}, {0, ACCEL_HEAP_HOST, 0, 1, ""}};
+    static const struct accel_limits limits = {1, 2, 3, 4, 5, 6, 7};
+    static const uint32_t types[] = {ACCEL_F32, ACCEL_F16};
+    const struct accel_facts facts = {.size = sizeof(facts),
+                                      .kind = ACCEL_DEVICE_GPU,
+                                      .flags = ACCEL_DEVICE_UNIFIED,
+                                      .hardware = -1,
+                                      .id = "0000:65:00.0",
+                                      .name = "a card",
+                                      .detail = "cores=3",
+                                      .uuid = {1, 2, 3},
+                                      .generation = 9,
+                                      .heap_count = 2,
+                                      .heaps = heaps,
+                                      .limits = &limits,
+                                      .types = types,
+                                      .type_count = 2};
+    const struct accel_verdict verdict = {.code = ACCEL_E_DENIED, .hardware = 4, .text = "no", .remedy = NULL};
+    struct accel_strbuf out = {0}, again = {0};
+    struct accel_arena arena = {0};
+    struct accel_wire_list list;
+    size_t first;
+    (void)state;
+    accel_wire_put_device(&out, &facts);
+    first = out.length;
+    accel_wire_put_verdict(&out, &verdict);
+    assert_int_equal(accel_wire_read_list(out.text, out.length, &arena, &list, NULL), ACCEL_OK);
+    assert_true(list.fact_count == 1 && list.verdict_count == 1);
+    accel_wire_put_device(&again, list.facts[0]);
+    accel_wire_put_verdict(&again, &list.verdicts[0]);
+    assert_int_equal(again.length, out.length);
+    assert_memory_equal(again.text, out.text, out.length);
+    assert_string_equal(list.facts[0]->heaps[0].name, "VRAM");
+    assert_int_equal(list.facts[0]->limits->in_flight, 7);
+    assert_int_equal(list.verdicts[0].code, ACCEL_E_DENIED);
+    for (size_t length = 1; length < out.length; length++)
+        assert_int_equal(accel_wire_read_list(out.text, length, &arena, &list, NULL),
+                         length == first ? ACCEL_OK : ACCEL_E_CORRUPT);
+    /* Counts past the record: its heaps, its types. */
+    for (size_t at = 12; at < 20; at += 4) {
+        out.text[sizeof(struct accel_wire_head) + at + 3] = 0x7f;
+        assert_int_equal(accel_wire_read_list(out.text, first, &arena, &list, NULL), ACCEL_E_CORRUPT);
+        out.text[sizeof(struct accel_wire_head) + at + 3] = 0;
+    }
+    accel_arena_free(&arena);
+    accel_strbuf_free(&out);
+    accel_strbuf_free(&again);
+}
+
 static void a_child_is_heard(void **state)
 {
     struct accel_child_end *end = run_shell("cat; echo bad >&2; echo good >&3; exit 3", "in and out", PATIENCE_MS);
@@ -303,15 +354,11 @@ static void the_oldest_result_goes_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_back),
-        cmocka_unit_test(a_malformed_answer_is_refused),
-        cmocka_unit_test(hardware_crosses_whole),
-        cmocka_unit_test(a_child_is_heard),
-        cmocka_unit_test(what_a_child_says_is_bounded),
-        cmocka_unit_test(a_deadline_holds),
-        cmocka_unit_test(a_program_that_is_not_there_is_an_error),
-        cmocka_unit_test(drivers_are_checked),
-        cmocka_unit_test(the_oldest_result_goes_first),
+        cmocka_unit_test(an_answer_comes_back),   cmocka_unit_test(a_malformed_answer_is_refused),
+        cmocka_unit_test(hardware_crosses_whole), cmocka_unit_test(a_list_of_devices_crosses_whole),
+        cmocka_unit_test(a_child_is_heard),       cmocka_unit_test(what_a_child_says_is_bounded),
+        cmocka_unit_test(a_deadline_holds),       cmocka_unit_test(a_program_that_is_not_there_is_an_error),
+        cmocka_unit_test(drivers_are_checked),    cmocka_unit_test(the_oldest_result_goes_first),
     };
     return cmocka_run_group_tests_name("plugin_wire", tests, NULL, NULL);
 }

@@ -23,10 +23,13 @@
 #include "core/base/strbuf.h"
 #include "core/device/take.h"
 #include "core/device/worker.h"
+#include "core/plugin/child.h"
 #include "core/plugin/load.h"
 #include "core/plugin/wire.h"
 
 #define INPUT_LIMIT (4u << 20)
+/* Devices and verdicts are told up to here: the rest of an answer has to have room, too. */
+#define ANSWER_LIMIT (ACCEL_CHILD_ANSWER - 3u * ACCEL_WIRE_BYTES)
 
 /* Everything of one probe. The sink comes first, so that a pointer to it is one to the probe. */
 struct probe {
@@ -37,6 +40,7 @@ struct probe {
     uint32_t hardware_count;
     const char *name; /* of the driver */
     uint32_t devices;
+    size_t answered;        /* bytes of devices and verdicts that were sent */
     _Atomic int64_t blocks; /* of the host's memory that the driver did not give back */
     int32_t fault;          /* first fault of a record that the driver gave, or ACCEL_OK */
     struct accel_error error;
@@ -118,9 +122,15 @@ static int32_t ACCEL_CALL sink_device(const struct accel_device_sink *sink, cons
 {
     struct probe *probe = (struct probe *)sink;
     struct accel_facts *copy = NULL;
+    struct accel_strbuf record = {0};
     int32_t code = accel_take_facts(&probe->arena, facts, probe->hardware_count, probe->name, &copy, &probe->error);
     if (code != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = code;
+    if (code == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
+        accel_wire_put_device(&record, copy);
+        probe->answered += record.length;
+        send_answer(&record);
+    }
     probe->devices++;
     return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", probe->error.text);
 }
@@ -131,8 +141,14 @@ static int32_t ACCEL_CALL sink_verdict(const struct accel_device_sink *sink, int
     struct probe *probe = (struct probe *)sink;
     struct accel_verdict verdict = {.code = code, .hardware = hardware, .text = text, .remedy = remedy};
     int32_t result = accel_take_verdict(&probe->arena, &verdict, probe->hardware_count, probe->name, &probe->error);
+    struct accel_strbuf record = {0};
     if (result != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = result;
+    if (result == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
+        accel_wire_put_verdict(&record, &verdict);
+        probe->answered += record.length;
+        send_answer(&record);
+    }
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", probe->error.text);
 }
 
