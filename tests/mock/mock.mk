@@ -109,3 +109,25 @@ tests_mock_compiler_la_SOURCES = %D%/compiler.c %D%/direct.c %D%/direct.h
 tests_mock_compiler_la_LDFLAGS = $(test_driver_ldflags)
 # Objects of its own: direct.c is part of tests as well.
 tests_mock_compiler_la_CFLAGS = $(AM_CFLAGS)
+
+mock_drivers += tests/mock/unloadable.la
+tests_mock_unloadable_la_SOURCES = %D%/unloadable.c %D%/mock.h
+tests_mock_unloadable_la_LDFLAGS = -module -avoid-version -no-undefined -rpath /nowhere -Wl,-z,now -Wl,-z,noexecstack \
+	-export-symbols-regex '^accel_driver_query$$'
+
+mock_drivers += tests/mock/unique.la
+tests_mock_unique_la_SOURCES = %D%/unique.c %D%/mock.h
+tests_mock_unique_la_LDFLAGS = -module -avoid-version -no-undefined -rpath /nowhere -Wl,-z,now -Wl,-z,nodelete \
+	-Wl,-z,noexecstack
+
+mock_drivers += tests/mock/text_relocation.la
+tests_mock_text_relocation_la_SOURCES = %D%/text_relocation.c %D%/mock.h
+tests_mock_text_relocation_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,notext
+
+mock_drivers += tests/mock/two_notes.la
+tests_mock_two_notes_la_SOURCES = %D%/two_notes.c %D%/mock.h
+tests_mock_two_notes_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/writable_code.la
+tests_mock_writable_code_la_SOURCES = %D%/writable_code.c %D%/mock.h
+tests_mock_writable_code_la_LDFLAGS = $(test_driver_ldflags)

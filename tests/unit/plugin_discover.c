@@ -147,6 +147,17 @@ static void let_children_die(void)
     setenv("ASAN_OPTIONS", all, 1);
 }
 
+/* Run by hand, the program that probes is the one that was built, not an installed one. */
+static void find_probe(void)
+{
+    const char *build = getenv("ACCEL_TEST_BUILDDIR");
+    char path[1024];
+    if (build == NULL)
+        fail_msg("ACCEL_TEST_BUILDDIR does not say where the drivers are");
+    snprintf(path, sizeof(path), "%s/tools/accel-probe/accel-probe", build);
+    setenv("ACCEL_PROBE", path, 0);
+}
+
 static int set_up(void **state)
 {
     struct place *place = calloc(1, sizeof(*place));
@@ -159,6 +170,7 @@ static int set_up(void **state)
     setenv("XDG_DATA_HOME", place->root, 1);
     unsetenv("ACCEL_DRIVER_PATH");
     setenv("ACCEL_TEST_MOCK", "one", 1);
+    find_probe();
     let_children_die();
     *state = place;
     return 0;

@@ -80,29 +80,29 @@ struct sdk_kernel {
     double tolerance;   /**< largest error, relative to the output's largest element */
     /** Answers NULL when the kernel runs this node as the operator says, else in words why not. NULL: any node whose
      *  values are all F32. The first kernel of the table that fits is taken. */
-    const char *(*check)(const struct sdk_kernel *kernel, const struct sdk_node *node);
+    const char *(*check)(const struct sdk_kernel *kernel, const struct sdk_node *node)ACCEL_NOEXCEPT;
     /** Does the part of rank `rank` of `ranks`. NULL where there is `part`. */
-    void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks);
+    void (*run)(const struct sdk_call *call, uint32_t rank, uint32_t ranks) ACCEL_NOEXCEPT;
     /** How many things of this call ranks can do in any order without waiting for one another, and the number in whose
      *  multiples they are to be cut. From the dims alone. */
-    uint64_t (*parts)(const struct sdk_call *call, uint64_t *out_grain);
+    uint64_t (*parts)(const struct sdk_call *call, uint64_t *out_grain) ACCEL_NOEXCEPT;
     /** Does things begin .. end. Results may not depend on the cuts. */
-    void (*part)(const struct sdk_call *call, uint64_t begin, uint64_t end);
+    void (*part)(const struct sdk_call *call, uint64_t begin, uint64_t end) ACCEL_NOEXCEPT;
     /** Optional: bytes of scratch for the dims of this call, asked once with the highest symbols and the most ranks: no
      *  step may need more. Tensors have dims but no addresses yet, here and in `form`. */
-    uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks);
+    uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks) ACCEL_NOEXCEPT;
     /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number above 0 that names the
      *  form. Nodes that want the same form of the same value share it: the library has it made by `form_part`; without
      *  that the first one makes it (`form_made` is 0) and has to wait at the barrier before it reads what other ranks
      *  made. 0 bytes: none. */
-    uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form);
+    uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form) ACCEL_NOEXCEPT;
     /** Optional, with `form_part`: as `parts` and `part`, of making the form. Where there are as many parts as input 0
      *  has elements, a part reads those elements alone. */
-    uint64_t (*form_parts)(const struct sdk_call *call, uint64_t *out_grain);
-    void (*form_part)(const struct sdk_call *call, uint64_t begin, uint64_t end);
+    uint64_t (*form_parts)(const struct sdk_call *call, uint64_t *out_grain) ACCEL_NOEXCEPT;
+    void (*form_part)(const struct sdk_call *call, uint64_t begin, uint64_t end) ACCEL_NOEXCEPT;
     /** Optional (every rank takes part): about how many nanoseconds the call takes one rank, from its dims alone; 0
      *  where it cannot be shared out. Asked when symbols change; right within a factor of two is good enough. */
-    uint64_t (*work)(const struct sdk_call *call);
+    uint64_t (*work)(const struct sdk_call *call) ACCEL_NOEXCEPT;
 };
 
 /** Waits until all ranks of the step are here. What each wrote before is visible to all after. Every rank of a node

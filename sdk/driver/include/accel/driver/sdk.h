@@ -20,19 +20,20 @@ struct sdk_backend {
     uint32_t zero;
     /** Names the devices and the refusals; see accel_instance_table.enumerate. */
     int32_t (*enumerate)(const struct accel_host *host, const struct accel_hardware *const *hardware,
-                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
+                         uint32_t hardware_count, const struct accel_device_sink *sink,
+                         struct accel_error *error) ACCEL_NOEXCEPT;
     /** Optional (`device_bytes` stay zero): fills the driver's own zeroed bytes of a device that is being opened. The
      *  settings are checked against the option table. */
     int32_t (*open)(const struct accel_host *host, const char *id, const struct accel_setting *settings,
-                    uint32_t setting_count, void *device, struct accel_error *error);
+                    uint32_t setting_count, void *device, struct accel_error *error) ACCEL_NOEXCEPT;
     /** Optional: releases what `open` took. */
-    void (*close)(void *device);
+    void (*close)(void *device) ACCEL_NOEXCEPT;
     /** Optional: writes what makes results of this device stale into the 16 bytes. */
-    void (*fingerprint)(const void *device, uint8_t out_fingerprint[16]);
+    void (*fingerprint)(const void *device, uint8_t out_fingerprint[16]) ACCEL_NOEXCEPT;
     /** Optional (every row runs on every device): 0 leaves a row of the table out on this device. */
-    uint32_t (*allow)(const void *device, const struct sdk_kernel *kernel);
+    uint32_t (*allow)(const void *device, const struct sdk_kernel *kernel) ACCEL_NOEXCEPT;
     /** Optional (empty): where a kernel runs on this device, for reports: "avx2". */
-    const char *(*unit)(const void *device, const struct sdk_kernel *kernel);
+    const char *(*unit)(const void *device, const struct sdk_kernel *kernel)ACCEL_NOEXCEPT;
     uint64_t device_bytes;
     uint64_t weight_alignment; /**< that mapped weights must have; 0: any */
 };
