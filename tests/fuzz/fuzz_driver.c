@@ -516,6 +516,8 @@ static void enter(void)
         fprintf(stderr, "%s\n", error.text);
         exit(99);
     }
+    /* What a driver asks for is refused above this, not by the system. */
+    context->memory.budget = 64u << 20;
     sum_graph_make(&sum);
     sum_source_make(&source, 0);
     atexit(leave);
