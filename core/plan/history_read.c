@@ -29,6 +29,8 @@ struct filter {
     uint32_t kind;
     char *model;
     char *device;
+    const char *model_text; /* the same as they are */
+    const char *device_text;
 };
 
 /* ---- one line ---- */
@@ -156,6 +158,14 @@ static bool may_be_wanted(const struct filter *filter, const char *line)
            (filter->device == NULL || strstr(line, filter->device));
 }
 
+/* The same of what was read: a line may have words of another kind or model inside of other members. */
+static bool is_wanted(const struct filter *filter, const struct accel_history_record *record)
+{
+    return (filter->kind == 0 || filter->kind == record->kind) &&
+           (filter->model == NULL || strcmp(filter->model_text, record->model) == 0) &&
+           (filter->device == NULL || strcmp(filter->device_text, record->device) == 0);
+}
+
 static int32_t keep(struct accel_history *history, const struct accel_history_record *record)
 {
     struct accel_history_record *copy = accel_arena_array(&history->arena, 1, sizeof(*copy));
@@ -180,7 +190,7 @@ static int32_t read_line(struct accel_history *history, const struct filter *fil
     if (history->count == history->capacity || !may_be_wanted(filter, line))
         return ACCEL_OK;
     if (take_line(history, line, bytes, &record))
-        return keep(history, &record);
+        return is_wanted(filter, &record) ? keep(history, &record) : ACCEL_OK;
     history->damaged++;
     return ACCEL_OK;
 }
@@ -246,7 +256,7 @@ static bool make_member(const char *key, const char *text, char **out_member)
 int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model, const char *device,
                            uint32_t most, struct accel_history **out_history, struct accel_error *error)
 {
-    struct filter filter = {.kind = kind};
+    struct filter filter = {.kind = kind, .model_text = model, .device_text = device};
     struct accel_history *history;
     int32_t code = ACCEL_OK;
     if (out_history == NULL)

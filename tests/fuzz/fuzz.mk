@@ -68,7 +68,8 @@ EXTRA_DIST += tests/fixtures/packed/awq.folder \
 EXTRA_DIST += tests/fixtures/drivers/right.driver tests/fixtures/drivers/random-0.driver \
 	tests/fixtures/drivers/random-1.driver tests/fixtures/drivers/random-2.driver tests/fixtures/drivers/random-3.driver \
 	tests/fixtures/drivers/random-4.driver tests/fixtures/drivers/random-5.driver
-EXTRA_DIST += tests/fixtures/history/damaged.jsonl tests/fixtures/history/inner.jsonl tests/fixtures/history/runs.jsonl
+EXTRA_DIST += tests/fixtures/history/damaged.jsonl tests/fixtures/history/inner.jsonl \
+	tests/fixtures/history/nested.jsonl tests/fixtures/history/runs.jsonl
 EXTRA_DIST += tests/fixtures/plans/device.json tests/fixtures/plans/files.json tests/fixtures/plans/foreign.json \
 	tests/fixtures/plans/nothing.json tests/fixtures/plans/settings.json
 EXTRA_DIST += tests/fixtures/tools/bench.input tests/fixtures/tools/certificate.input \

@@ -220,6 +220,15 @@ static void test_damage(void **state)
     assert_int_equal(accel_history_count(history), 3);
     assert_int_equal(accel_history_damaged(history), 4);
     accel_history_free(history);
+    /* Words of another kind, model and device inside of other members. */
+    write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"y\",\"model\":\"n\",\"note\":"
+                        "{\"kind\":\"bandwidth\",\"device\":\"x\",\"model\":\"m\"}}\n");
+    assert_int_equal(accel_history_count(history = find(b, ACCEL_HISTORY_BANDWIDTH, NULL, NULL, 0)), 0);
+    accel_history_free(history);
+    assert_int_equal(accel_history_count(history = find(b, 0, "m", NULL, 0)), 0);
+    accel_history_free(history);
+    assert_int_equal(accel_history_count(history = find(b, 0, NULL, "x", 0)), 1);
+    accel_history_free(history);
     assert_int_equal(chmod(b->path, 0666), 0);
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(accel_history_count(history), 0);
