@@ -108,28 +108,29 @@ static const void *vary(struct any_table *table, const void *right, uint32_t byt
     return table->bytes;
 }
 
+/* Handles and their tables, each handed out once: what was given does not change any more. */
+#define HANDLES 64u
+static struct handle {
+    const void *table;
+    struct any_table bytes;
+} handles[HANDLES];
+static uint32_t handle_count;
+
 /* A handle is one of ours, or none, or one without a table. */
-static int32_t hand_out(void *handle, const void *table, void *out)
+static int32_t hand_out(const void *right, uint32_t bytes, void *out)
 {
+    struct handle *handle = &handles[handle_count++ % HANDLES];
     int32_t code = code_or_ok();
     uint32_t kind = byte() % 32;
-    memcpy(handle, &table, sizeof(table));
+    handle->table = vary(&handle->bytes, right, bytes);
     if (kind == 31)
-        memset(handle, 0, sizeof(table));
+        handle->table = NULL;
     if (kind == 30 || (code != ACCEL_OK && kind != 29))
         handle = NULL;
     memcpy(out, &handle, sizeof(handle));
     return code;
 }
 
-static struct accel_driver_instance instance;
-static struct accel_driver_device device;
-static struct accel_driver_module module;
-static struct accel_driver_set set;
-static struct accel_driver_weights weights;
-static struct accel_driver_state state;
-static struct accel_driver_buffer buffer;
-static struct accel_driver_queue queue;
 static uint64_t reached;
 static unsigned char memory[1 << 16];
 
@@ -240,9 +241,8 @@ SLOT create_set(struct accel_driver_module *given, const struct accel_set_descri
                 struct accel_driver_set **out_set, struct accel_error *error)
 {
     static const struct accel_set_table right = {.size = sizeof(right), .free = free_set, .run = run_set};
-    static struct any_table table;
     (void)given, (void)description, (void)error;
-    return hand_out(&set, vary(&table, &right, sizeof(right)), out_set);
+    return hand_out(&right, sizeof(right), out_set);
 }
 
 SLOT report(struct accel_driver_module *given, const struct accel_report_sink *sink, struct accel_error *error)
@@ -288,11 +288,10 @@ SLOT compile(struct accel_driver_device *given, const struct accel_graph *const 
 {
     static const struct accel_module_table right = {
         .size = sizeof(right), .free = free_module, .scratch = scratch, .set_create = create_set, .report = report};
-    static struct any_table table;
     (void)given, (void)graphs, (void)graph_count, (void)options, (void)source, (void)task;
     if (writer != NULL)
         writer->write(writer, memory, byte(), error);
-    return hand_out(&module, vary(&table, &right, sizeof(right)), out_module);
+    return hand_out(&right, sizeof(right), out_module);
 }
 
 SLOT estimate(struct accel_driver_device *given, const struct accel_graph *const *graphs, uint32_t graph_count,
@@ -312,27 +311,24 @@ SLOT create_weights(struct accel_driver_device *given, const struct accel_weight
                     struct accel_driver_weights **out_weights, struct accel_error *error)
 {
     static const struct accel_weights_table right = {.size = sizeof(right), .free = free_weights, .pull = pull};
-    static struct any_table table;
     (void)given, (void)list, (void)count, (void)error;
-    return hand_out(&weights, vary(&table, &right, sizeof(right)), out_weights);
+    return hand_out(&right, sizeof(right), out_weights);
 }
 
 SLOT create_state(struct accel_driver_device *given, const struct accel_state_part *parts, uint32_t part_count,
                   uint64_t slots, struct accel_driver_state **out_state, struct accel_error *error)
 {
     static const struct accel_state_table right = {.size = sizeof(right), .free = free_state};
-    static struct any_table table;
     (void)given, (void)parts, (void)part_count, (void)slots, (void)error;
-    return hand_out(&state, vary(&table, &right, sizeof(right)), out_state);
+    return hand_out(&right, sizeof(right), out_state);
 }
 
 SLOT create_buffer(struct accel_driver_device *given, uint64_t bytes, uint32_t heap,
                    struct accel_driver_buffer **out_buffer, struct accel_error *error)
 {
     static const struct accel_buffer_table right = {.size = sizeof(right), .free = free_buffer, .map = map_buffer};
-    static struct any_table table;
     (void)given, (void)bytes, (void)heap, (void)error;
-    return hand_out(&buffer, vary(&table, &right, sizeof(right)), out_buffer);
+    return hand_out(&right, sizeof(right), out_buffer);
 }
 
 SLOT create_queue(struct accel_driver_device *given, struct accel_driver_queue **out_queue, struct accel_error *error)
@@ -343,9 +339,8 @@ SLOT create_queue(struct accel_driver_device *given, struct accel_driver_queue *
                                                    .wait = wait_for,
                                                    .completed = completed,
                                                    .reset = reset};
-    static struct any_table table;
     (void)given, (void)error;
-    return hand_out(&queue, vary(&table, &right, sizeof(right)), out_queue);
+    return hand_out(&right, sizeof(right), out_queue);
 }
 
 SLOT memory_now(struct accel_driver_device *given, uint32_t heap, struct accel_memory_now *out_memory,
@@ -428,7 +423,6 @@ SLOT enumerate(struct accel_driver_instance *given, const struct accel_hardware 
 SLOT open_device(struct accel_driver_instance *given, const char *id, const struct accel_setting *settings,
                  uint32_t setting_count, struct accel_driver_device **out_device, struct accel_error *error)
 {
-    static struct any_table table;
     uint32_t optional = byte();
     struct accel_device_table right = {
         .size = sizeof(right), .close = close_device, .claim = claim, .compile = compile, .estimate = estimate};
@@ -439,7 +433,7 @@ SLOT open_device(struct accel_driver_instance *given, const char *id, const stru
     right.queue_create = optional & 8 ? create_queue : NULL;
     right.memory = optional & 16 ? memory_now : NULL;
     right.fingerprint = optional & 32 ? fingerprint : NULL;
-    return hand_out(&device, vary(&table, &right, sizeof(right)), out_device);
+    return hand_out(&right, sizeof(right), out_device);
 }
 
 SLOT attach(const struct accel_host *host, uint32_t minor, struct accel_driver_instance **out_instance,
@@ -447,7 +441,6 @@ SLOT attach(const struct accel_host *host, uint32_t minor, struct accel_driver_i
 {
     static const struct accel_instance_table right = {
         .size = sizeof(right), .detach = detach, .enumerate = enumerate, .open = open_device};
-    static struct any_table table;
     (void)minor;
     if (odd()) {
         void *block = NULL;
@@ -457,7 +450,7 @@ SLOT attach(const struct accel_host *host, uint32_t minor, struct accel_driver_i
     }
     if (odd())
         host->log(host, byte(), text_or("a=b"));
-    return hand_out(&instance, vary(&table, &right, sizeof(right)), out_instance);
+    return hand_out(&right, sizeof(right), out_instance);
 }
 
 static const struct accel_driver *make_driver(void)
@@ -596,6 +589,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     at = data;
     end = data + size;
     reached = 0;
+    handle_count = 0;
     if (good(accel_context_attach_driver(context, make_driver(), &error), &error))
         for (uint32_t i = 0; i < accel_device_count(context) && i < 2; i++)
             use_device(accel_device_get(context, i)->name);
