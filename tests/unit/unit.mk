@@ -93,6 +93,11 @@ tests_unit_plugin_linked_SOURCES = %D%/plugin_linked.c
 tests_unit_plugin_linked_LDADD = $(core_test_libs)
 EXTRA_tests_unit_plugin_linked_DEPENDENCIES = $(mock_drivers) tools/accel-probe/accel-probe
 
+unit_tests += tests/unit/two_libraries
+tests_unit_two_libraries_SOURCES = %D%/two_libraries.c
+tests_unit_two_libraries_LDADD = $(CMOCKA_LIBS) -ldl
+EXTRA_tests_unit_two_libraries_DEPENDENCIES = libaccel.la plugins/cpu/cpu.la tools/accel-probe/accel-probe
+
 unit_tests += tests/unit/profile_language tests/unit/profile_resolve tests/unit/profile_layers tests/unit/profile_files \
 	tests/unit/profile_variables
 tests_unit_profile_layers_SOURCES = %D%/profile_layers.c %D%/profile_folder.c %D%/profile_folder.h
