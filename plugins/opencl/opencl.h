@@ -60,7 +60,7 @@ struct gpu_device {
     const char *standard;           /* option of the compiler: "-cl-std=CL1.2" */
     pthread_mutex_t lock;           /* of what is kept */
     pthread_mutex_t writing;        /* of the pipelines that are alive */
-    struct opencl_kept *kept;       /* from the cache */
+    struct opencl_kept *kept;       /* from the cache, for pipelines that are not alive */
     struct gpu_pipeline *pipelines; /* that are alive */
 };
 

@@ -6,11 +6,13 @@
 #include "plugins/opencl/opencl.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define OPTIONS 1024u
 #define LOG_BYTES 4096u
+#define KEPT_BYTES ((uint64_t)8 << 20) /* binaries of pipelines that are not alive, at most */
 
 struct feature {
     uint32_t bit;
@@ -97,6 +99,18 @@ static const struct opencl_kept *find_kept(struct gpu_device *device, const uint
     return kept;
 }
 
+static bool is_alive(struct gpu_device *device, const uint64_t hash[2])
+{
+    const struct gpu_pipeline *one;
+
+    pthread_mutex_lock(&device->writing);
+    for (one = device->pipelines; one != NULL; one = one->next)
+        if (one->hash[0] == hash[0] && one->hash[1] == hash[1])
+            break;
+    pthread_mutex_unlock(&device->writing);
+    return one != NULL;
+}
+
 static struct opencl_kept *take_kept(const struct gpu_device *device, const uint64_t hash[2], uint64_t bytes)
 {
     struct opencl_kept *kept;
@@ -110,12 +124,26 @@ static struct opencl_kept *take_kept(const struct gpu_device *device, const uint
     return kept;
 }
 
+/* The newest come first; the oldest go where there are too many. */
 static void add_kept(struct gpu_device *device, struct opencl_kept *kept)
 {
+    struct opencl_kept **place, *old;
+    uint64_t bytes = 0;
+
     pthread_mutex_lock(&device->lock);
     kept->next = device->kept;
     device->kept = kept;
+    for (place = &device->kept; *place != NULL && bytes + (*place)->bytes <= KEPT_BYTES; place = &(*place)->next)
+        bytes += (*place)->bytes;
+    old = *place;
+    *place = NULL;
     pthread_mutex_unlock(&device->lock);
+    while (old != NULL) {
+        struct opencl_kept *next = old->next;
+
+        device->host->release(device->host, old);
+        old = next;
+    }
 }
 
 void opencl_kept_free(struct gpu_device *device)
@@ -188,7 +216,9 @@ int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t
         count -= sizeof head;
         if (head[2] > count)
             return sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
-        kept = find_kept(device, head) == NULL ? take_kept(device, head, head[2]) : NULL;
+        kept = NULL;
+        if (find_kept(device, head) == NULL && !is_alive(device, head))
+            kept = take_kept(device, head, head[2]);
         if (kept != NULL) {
             memcpy(kept->binary, at, head[2]);
             add_kept(device, kept);

@@ -27,13 +27,72 @@ static int32_t instance_detach(struct accel_driver_instance *base, struct accel_
     return ACCEL_OK;
 }
 
+/* ---- ids: which devices there are to open ---- */
+
+static uint64_t hash_of(const char *id)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (; *id != '\0'; id++)
+        hash = (hash ^ (unsigned char)*id) * 0x100000001b3u;
+    return hash | 1;
+}
+
+/* Hands records on and keeps their ids. */
+struct listener {
+    struct accel_device_sink sink; /* first: the backend hands its address back */
+    const struct accel_device_sink *next;
+    struct sdk_instance *instance;
+};
+
+static int32_t hear_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct listener *listener = (const struct listener *)sink;
+    const uint64_t hash = hash_of(facts->id);
+
+    for (uint32_t i = 0; i < SDK_IDS; i++) {
+        uint64_t expected = 0;
+
+        if (atomic_compare_exchange_strong(&listener->instance->ids[i], &expected, hash) || expected == hash)
+            break;
+    }
+    return listener->next->device(listener->next, facts, error);
+}
+
+static int32_t hear_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
+                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct listener *listener = (const struct listener *)sink;
+
+    return listener->next->verdict(listener->next, hardware, code, text, remedy, error);
+}
+
 static int32_t instance_enumerate(struct accel_driver_instance *base, const struct accel_hardware *const *hardware,
                                   uint32_t hardware_count, const struct accel_device_sink *sink,
                                   struct accel_error *error)
 {
     struct sdk_instance *instance = (struct sdk_instance *)base;
+    const struct listener listener = {
+        .sink = {.size = sizeof listener.sink, .device = hear_device, .verdict = hear_verdict},
+        .next = sink,
+        .instance = instance};
 
-    return instance->backend->enumerate(instance->host, hardware, hardware_count, sink, error);
+    return instance->backend->enumerate(instance->host, hardware, hardware_count, &listener.sink, error);
+}
+
+/* Past so many devices every id is believed. */
+static uint32_t is_known(struct sdk_instance *instance, const char *id)
+{
+    const uint64_t hash = hash_of(id);
+
+    for (uint32_t i = 0; i < SDK_IDS; i++) {
+        uint64_t one = atomic_load(&instance->ids[i]);
+
+        if (one == hash || one == 0)
+            return one == hash;
+    }
+    return 1;
 }
 
 uint64_t sdk_device_bytes(const struct sdk_backend *backend)
@@ -52,6 +111,8 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     int32_t code;
 
     *out_device = NULL;
+    if (!is_known(instance, id))
+        return sdk_error(error, ACCEL_E_NOT_FOUND, "enumerate gave no device %.100s", id);
     code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, bytes, 64, &memory, error);
     if (code != ACCEL_OK)
         return code;

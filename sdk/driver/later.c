@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a core of a later minor may ask for and this library does not know: members that were appended to a struct, bits
- * of flags. Passing over them would do something else than was asked, so that they are refused by name.
+ * What a core of another minor may ask for: members that were appended to a struct and bits of flags, which this
+ * library does not know, or structs that end before members that every minor has. Passing over the former would do
+ * something else than was asked, and the latter cannot be read, so that both are refused by name.
  */
 #include "sdk/driver/program.h"
 
 #include <string.h>
 
-/* Bytes past those that are known, which have to be zero. */
+int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error)
+{
+    uint32_t size;
+
+    memcpy(&size, given, sizeof size);
+    if (size >= least)
+        return ACCEL_OK;
+    return sdk_error(error, ACCEL_E_INVALID, "%s has %u bytes, and ABI %u.%u has at least %zu", what, size,
+                     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, least);
+}
+
+/* Bytes past those that are known have to be zero. */
 static int32_t check_tail(const void *given, size_t known, const char *what, struct accel_error *error)
 {
     const unsigned char *bytes = given;
@@ -22,6 +34,13 @@ static int32_t check_tail(const void *given, size_t known, const char *what, str
     return ACCEL_OK;
 }
 
+static int32_t check(const void *given, size_t known, const char *what, struct accel_error *error)
+{
+    int32_t code = sdk_check_size(given, known, what, error);
+
+    return code == ACCEL_OK ? check_tail(given, known, what, error) : code;
+}
+
 static int32_t check_attributes(const struct accel_node *node, struct accel_error *error)
 {
     static const size_t known[ACCEL_OP_END] = {
@@ -30,23 +49,30 @@ static int32_t check_attributes(const struct accel_node *node, struct accel_erro
         [ACCEL_OP_ATTENTION] = sizeof(struct accel_attention), [ACCEL_OP_ACTIVATION] = sizeof(struct accel_activation),
         [ACCEL_OP_GATE] = sizeof(struct accel_activation),
     };
+    static const char what[] = "the attributes of a node";
+    size_t all, least;
+    int32_t code;
 
     if (node->attributes == NULL || node->op >= ACCEL_OP_END)
         return ACCEL_OK;
-    return check_tail(node->attributes, known[node->op] == 0 ? sizeof(uint64_t) : known[node->op],
-                      "the attributes of a node", error);
+    all = known[node->op] == 0 ? sizeof(uint64_t) : known[node->op];
+    least = node->op == ACCEL_OP_ATTENTION ? offsetof(struct accel_attention, sinks) : all;
+    code = sdk_check_size(node->attributes, least, what, error);
+    return code == ACCEL_OK ? check_tail(node->attributes, all, what, error) : code;
 }
 
 static int32_t check_graph(const struct accel_graph *graph, struct accel_error *error)
 {
-    int32_t code = check_tail(graph, sizeof *graph, "accel_graph", error);
+    int32_t code = check(graph, sizeof *graph, "accel_graph", error);
 
+    if (code != ACCEL_OK)
+        return code;
     for (uint32_t s = 0; s < graph->symbol_count && code == ACCEL_OK; s++)
-        code = check_tail(graph->symbols[s], sizeof *graph->symbols[s], "accel_symbol", error);
+        code = check(graph->symbols[s], sizeof *graph->symbols[s], "accel_symbol", error);
     for (uint32_t v = 0; v < graph->value_count && code == ACCEL_OK; v++)
-        code = check_tail(graph->values[v], sizeof *graph->values[v], "accel_value", error);
+        code = check(graph->values[v], sizeof *graph->values[v], "accel_value", error);
     for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
-        code = check_tail(graph->nodes[n], sizeof *graph->nodes[n], "accel_node", error);
+        code = check(graph->nodes[n], sizeof *graph->nodes[n], "accel_node", error);
         if (code == ACCEL_OK)
             code = check_attributes(graph->nodes[n], error);
     }
@@ -58,11 +84,15 @@ int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_
 {
     int32_t code = ACCEL_OK;
 
+    if (options != NULL)
+        code = sdk_check_size(options, sizeof *options, "accel_compile_options", error);
+    if (code != ACCEL_OK)
+        return code;
     if (options != NULL && (options->flags & ~ACCEL_COMPILE_DETERMINISTIC) != 0)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "accel_compile_options.flags 0x%x has unknown bits",
                          options->flags);
     if (options != NULL)
-        code = check_tail(options, sizeof *options, "accel_compile_options", error);
+        code = check(options, sizeof *options, "accel_compile_options", error);
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
         code = check_graph(graphs[g], error);
     return code;

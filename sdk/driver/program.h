@@ -11,11 +11,14 @@
 
 #include <accel/driver/sdk.h>
 
+#define SDK_IDS 32u /* devices of an instance whose ids are checked */
+
 /** The library's part of an instance. */
 struct sdk_instance {
     struct accel_driver_instance base;
     const struct sdk_backend *backend;
     const struct accel_host *host;
+    _Atomic uint64_t ids[SDK_IDS]; /* hashes of the ids that enumerate gave, 0: a free place */
     _Atomic uint32_t devices;
 };
 
@@ -158,6 +161,8 @@ int32_t sdk_module_create(struct accel_driver_device *device, const struct accel
                           struct accel_error *error);
 int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_set_description *description,
                        struct accel_driver_set **out_set, struct accel_error *error);
+/** Refuses an open struct that is shorter than `least` bytes (later.c); `what` is its name. */
+int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error);
 /** Refuses by name what graphs and options set and this minor does not know (later.c). */
 int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
                         const struct accel_compile_options *options, struct accel_error *error);

@@ -312,11 +312,12 @@ int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_
                        struct accel_driver_set **out_set, struct accel_error *error)
 {
     struct sdk_set *set = NULL;
-    int32_t code;
+    int32_t code = sdk_check_size(description, sizeof *description, "accel_set_description", error);
 
     *out_set = NULL;
-    code = sdk_set_prepare((struct sdk_module *)base, description->program, description->symbols, description->ranks,
-                           &set, error);
+    if (code == ACCEL_OK)
+        code = sdk_set_prepare((struct sdk_module *)base, description->program, description->symbols,
+                               description->ranks, &set, error);
     if (code != ACCEL_OK)
         return code;
     code = bind_values(set, description, error);

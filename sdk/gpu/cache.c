@@ -7,10 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -106,25 +107,40 @@ static int make_folder(const char *folder)
 
 /* ---- reading ---- */
 
-static const char *read_mapped(struct gpu_cache *cache, const unsigned char *mapped, uint64_t size)
+static const char *judge(struct gpu_cache *cache, const unsigned char *content, uint64_t size)
 {
     struct header expected, header;
     struct accel_error error = {.code = ACCEL_OK};
 
-    memcpy(&header, mapped, sizeof header);
+    memcpy(&header, content, sizeof header);
     if (memcmp(header.magic, MAGIC, sizeof header.magic) != 0 || header.check != check_of(&header) ||
         header.bytes != size - sizeof header)
         return "is damaged";
     fill_header(cache, header.bytes, header.hash, &expected);
     if (memcmp(&expected, &header, sizeof header) != 0)
         return "is of another device or version";
-    if (XXH3_64bits(mapped + sizeof header, header.bytes) != header.hash)
+    if (XXH3_64bits(content + sizeof header, header.bytes) != header.hash)
         return "is damaged";
-    if (cache->api->cache_read(cache->device, mapped + sizeof header, header.bytes, &error) != ACCEL_OK)
+    if (cache->api->cache_read(cache->device, content + sizeof header, header.bytes, &error) != ACCEL_OK)
         return "is refused by the device's driver";
     cache->hash = header.hash;
     cache->bytes = header.bytes;
     return NULL;
+}
+
+/* Reads all of `size` bytes: a file that is mapped and gets shorter meanwhile would end the process. */
+static bool read_all(int file, char *memory, uint64_t size)
+{
+    for (uint64_t done = 0; done < size;) {
+        ssize_t got = read(file, memory + done, size - done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (uint64_t)got;
+    }
+    return true;
 }
 
 /* NULL, or what is wrong with the open file. */
@@ -132,7 +148,7 @@ static const char *read_open(struct gpu_cache *cache, int file)
 {
     struct stat status;
     const char *wrong;
-    void *mapped;
+    void *content = NULL;
 
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
         return "is no file";
@@ -140,11 +156,13 @@ static const char *read_open(struct gpu_cache *cache, int file)
         return "belongs to another user, or others may write it";
     if (status.st_size < (off_t)sizeof(struct header) || (uint64_t)status.st_size > MOST_BYTES)
         return "is damaged";
-    mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapped == MAP_FAILED)
-        return "cannot be mapped";
-    wrong = read_mapped(cache, mapped, (uint64_t)status.st_size);
-    munmap(mapped, (size_t)status.st_size);
+    if (cache->host->allocate(cache->host, ACCEL_MEMORY_HOST, (uint64_t)status.st_size, 64, &content, NULL) != ACCEL_OK)
+        return "is larger than the memory that there is";
+    if (read_all(file, content, (uint64_t)status.st_size))
+        wrong = judge(cache, content, (uint64_t)status.st_size);
+    else
+        wrong = "cannot be read, or gets shorter";
+    cache->host->release(cache->host, content);
     return wrong;
 }
 
@@ -207,51 +225,91 @@ static int32_t take(const struct accel_blob_writer *writer, const void *bytes, u
     return ACCEL_OK;
 }
 
-/* Fills the temporary file and gives it its name. NULL, or what went wrong. */
-static const char *write_open(struct gpu_cache *cache, struct sum *sum, const char *name)
+/* Fills the file beside and gives it its name. What went wrong is in the error. */
+static int32_t write_open(struct gpu_cache *cache, struct sum *sum, const char *name, struct accel_error *error)
 {
-    struct accel_error error = {.code = ACCEL_OK};
     struct header header;
     uint64_t hash;
+    int32_t code;
 
-    if (lseek(sum->file, sizeof header, SEEK_SET) < 0 ||
-        cache->api->cache_write(cache->device, &sum->writer, &error) != ACCEL_OK)
-        return "cannot be written";
+    if (ftruncate(sum->file, 0) != 0 || lseek(sum->file, sizeof header, SEEK_SET) < 0)
+        return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
+    code = cache->api->cache_write(cache->device, &sum->writer, error);
+    if (code != ACCEL_OK)
+        return code;
     hash = XXH3_64bits_digest(sum->state);
     if (sum->bytes == 0 || sum->bytes > MOST_BYTES - sizeof header ||
-        (sum->bytes == cache->bytes && hash == cache->hash))
-        return ""; /* nothing new */
+        (sum->bytes == cache->bytes && hash == cache->hash)) {
+        unlink(name); /* nothing new */
+        return ACCEL_OK;
+    }
     fill_header(cache, sum->bytes, hash, &header);
     if (pwrite(sum->file, &header, sizeof header, 0) != (ssize_t)sizeof header || fsync(sum->file) != 0 ||
         rename(name, cache->file) != 0)
-        return "cannot be written";
+        return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
     cache->bytes = sum->bytes;
     cache->hash = hash;
-    return NULL;
+    return ACCEL_OK;
+}
+
+/*
+ * Opens NAME.new and locks it: one process writes at a time, and what a killed one left is written over by the next.
+ * -1 with errno; EWOULDBLOCK: another one is writing. A file that is not ours alone is not touched.
+ */
+static int open_beside(const char *name)
+{
+    int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat status, named;
+
+    if (file < 0)
+        return -1;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &status) == 0 && lstat(name, &named) == 0) {
+        if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 &&
+            (status.st_mode & 077) == 0 && status.st_dev == named.st_dev && status.st_ino == named.st_ino)
+            return file;
+        /* It was given its name, or taken away, between the two calls; or somebody else made it. */
+        errno = status.st_nlink == 0 || status.st_ino != named.st_ino ? EWOULDBLOCK : EPERM;
+    } else if (errno == ENOENT) {
+        errno = EWOULDBLOCK;
+    }
+    close(file);
+    return -1;
 }
 
 static void store(struct gpu_cache *cache)
 {
     char name[sizeof cache->file + 8];
     struct sum sum = {.writer = {.size = sizeof sum.writer, .write = take}, .file = -1};
-    const char *wrong = "cannot be written";
+    struct accel_error error = {.code = ACCEL_OK};
 
-    snprintf(name, sizeof name, "%s.XXXXXX", cache->file);
+    snprintf(name, sizeof name, "%s.new", cache->file);
     sum.state = XXH3_createState();
-    if (sum.state != NULL && make_folder(cache->folder) == 0) {
+    if (sum.state == NULL) {
+        sdk_error(&error, ACCEL_E_MEMORY, "no memory");
+    } else if (make_folder(cache->folder) != 0 || (sum.file = open_beside(name)) < 0) {
+        if (errno != EWOULDBLOCK) /* then another process writes what it has compiled */
+            sdk_error(&error, ACCEL_E_IO, "%s", strerror(errno));
+    } else {
         XXH3_64bits_reset(sum.state);
-        sum.file = mkostemp(name, O_CLOEXEC);
-    }
-    if (sum.file >= 0) {
-        wrong = write_open(cache, &sum, name);
-        close(sum.file);
-        if (wrong != NULL)
+        if (write_open(cache, &sum, name, &error) != ACCEL_OK)
             unlink(name);
+        close(sum.file);
     }
     XXH3_freeState(sum.state);
-    if (wrong != NULL && wrong[0] != '\0')
-        sdk_log(cache->host, ACCEL_LOG_WARN, "driver=%s cache=%s text=\"the file %s\"", cache->api->name, cache->file,
-                wrong);
+    if (error.code != ACCEL_OK)
+        sdk_log(cache->host, ACCEL_LOG_WARN, "driver=%s cache=%s text=\"the file cannot be written: %.300s\"",
+                cache->api->name, cache->file, error.text);
+}
+
+/* What the file holds and this device has not is to stay: kernels of other processes, and of modules that are gone. */
+static void take_over(struct gpu_cache *cache)
+{
+    int file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (file < 0)
+        return;
+    read_open(cache, file);
+    close(file);
 }
 
 void gpu_cache_store(struct gpu_cache *cache)
@@ -259,6 +317,7 @@ void gpu_cache_store(struct gpu_cache *cache)
     if (cache->folder[0] == '\0')
         return;
     pthread_mutex_lock(&cache->lock);
+    take_over(cache);
     store(cache);
     pthread_mutex_unlock(&cache->lock);
 }

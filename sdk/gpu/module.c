@@ -400,9 +400,11 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error) ACCEL_NOEXCEPT
 {
-    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
+    const uint64_t *buckets = NULL;
     int32_t code = sdk_check_later(graphs, graph_count, options, error);
 
+    if (code == ACCEL_OK && options != NULL)
+        buckets = options->buckets;
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
         uint64_t symbols[GPU_SYMBOLS];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[g];

@@ -358,13 +358,18 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
                        struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct gpu_module *module = (struct gpu_module *)base;
-    const struct gpu_program *program = &module->programs[description->program];
-    const struct accel_graph *graph = program->graph;
+    const struct gpu_program *program;
+    const struct accel_graph *graph;
     struct gpu_set *set;
     void *memory = NULL;
-    int32_t code = gpu_take(module->room, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
+    int32_t code = sdk_check_size(description, sizeof *description, "accel_set_description", error);
 
     *out_set = NULL;
+    if (code != ACCEL_OK)
+        return code;
+    program = &module->programs[description->program];
+    graph = program->graph;
+    code = gpu_take(module->room, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
     if (code != ACCEL_OK)
         return code;
     set = memory;

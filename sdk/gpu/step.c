@@ -262,6 +262,10 @@ static int32_t step_state(struct builder *builder, const struct accel_step *step
 
 static int32_t add_step(struct builder *builder, const struct accel_step *step)
 {
+    int32_t code = sdk_check_size(step, sizeof *step, "accel_step", builder->error);
+
+    if (code != ACCEL_OK)
+        return code;
     switch (step->kind) {
     case ACCEL_STEP_RUN:
         return step_run(builder, step);

@@ -361,12 +361,15 @@ int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_
     uint64_t bytes = sizeof *container + count * sizeof(struct gpu_kept);
     void *memory = NULL;
     char *text;
-    int32_t code;
+    int32_t code = ACCEL_OK;
 
     *out_weights = NULL;
-    for (uint32_t w = 0; w < count; w++)
-        bytes += strlen(list[w]->key) + 1;
-    code = gpu_take(room, ACCEL_MEMORY_HOST, bytes, &memory, error);
+    for (uint32_t w = 0; w < count && code == ACCEL_OK; w++) {
+        code = sdk_check_size(list[w], sizeof *list[w], "accel_weight", error);
+        bytes += code == ACCEL_OK ? strlen(list[w]->key) + 1 : 0;
+    }
+    if (code == ACCEL_OK)
+        code = gpu_take(room, ACCEL_MEMORY_HOST, bytes, &memory, error);
     if (code != ACCEL_OK)
         return code;
     container = memory;

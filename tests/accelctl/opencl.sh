@@ -34,6 +34,8 @@ for device in $devices; do
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
         is "$(cat "$work/out")" "$text" "text of $model on $device, kept kernels"
     done
+    try 0 env ACCEL_TEST_DEVICE="$device" "$ACCEL_TEST_BUILDDIR/tests/unit/session_fixtures"
+    [ $failed = 0 ] || grep 'FAILED\|error' "$work/out" "$work/err"
     # A damaged file of kept kernels is compiled again.
     for kept in "$work"/cache/accel/kernels/opencl-*; do
         printf 'x' | dd of="$kept" bs=1 seek=300 conv=notrunc 2>/dev/null

@@ -45,6 +45,8 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate
         is "$(cat "$work/out")" "$text" "text of $model by $icd"
     done
+    try 0 env ACCEL_TEST_DEVICE=vulkan "$ACCEL_TEST_BUILDDIR/tests/unit/session_fixtures"
+    [ $failed = 0 ] || grep 'FAILED\|error' "$work/out" "$work/err"
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
         --set vulkan.features=none
     is "$(cat "$work/out")" "$text" "text without features by $icd"

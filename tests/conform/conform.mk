@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The conformance kit: good drivers pass, bad ones fail by name, and what it writes is read. The guide is followed.
-conform_tests = %D%/guide.sh %D%/kit.sh
+conform_tests = %D%/guide.sh %D%/kit.sh %D%/races.sh
 TESTS += $(conform_tests)
 EXTRA_DIST += $(conform_tests) doc/driver-guide.md
 

@@ -41,7 +41,7 @@ try 0 "$kit" --list
 is "$(grep -c '^matmul/q4_0$' "$work/out")" 1 "names of tests"
 
 # Good drivers.
-for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
+for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
     'matmul/q4_k' 'matmul/f32' 'embed/q2_g64a' 'attention/f16' 'cache_write/q8_g64' 'rotary/*' 'gather/*' 'gate/silu'; do
     try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11
     has "no failures"
@@ -78,6 +78,10 @@ has "unknown key wrong"
 # A certificate needs all tests; the device without one test is the smallest driver here.
 try 2 "$kit" "$four" --filter 'add/*' --certificate "$work/four.json"
 has "a certificate needs all tests"
+[ -s "$work/out" ] && fail "tests were run before the certificate was refused"
+try 2 "$kit" "$four" --cases 1 --certificate "$work/four.json"
+try 0 "$kit" "$four" --filter 'add/*' --cases 2 --seed 4
+is "$(sed -n 's/^in all *[0-9]* *[0-9]* *[0-9]* *[0-9]* *[0-9]* *\([0-9]*\) .*/\1/p' "$work/out")" 2 "cases that were run"
 cp "$four" "$work/four.so"
 try 0 "$kit" "$work/four.so" --rounds 0 --seed 3
 has "^certificate $XDG_CACHE_HOME/accel/certificates/four-one.json"

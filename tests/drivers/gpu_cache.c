@@ -148,6 +148,53 @@ static void refuses_what_is_not_right(void **state)
     gpu_cache_close(&cache);
 }
 
+/* What a killed process left beside the file does no harm; what is somebody else's is not touched. */
+static void writes_beside(void **state)
+{
+    struct gpu_device device = {.compiled = "kernels of before", .kind = 5};
+    struct gpu_cache cache;
+    struct stub stub;
+    struct stat status;
+    char beside[sizeof cache.file + 8], linked[sizeof beside + 8];
+    int file;
+
+    (void)state;
+    open_cache(&cache, &stub, &device);
+    gpu_cache_store(&cache);
+    snprintf(beside, sizeof beside, "%s.new", cache.file);
+    assert_int_not_equal(stat(beside, &status), 0);
+    file = open(beside, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(file, "half of a file that is longer than the next one will be, by far", 63), 63);
+    close(file);
+    device.compiled = "kernels";
+    gpu_cache_store(&cache);
+    assert_int_not_equal(stat(beside, &status), 0);
+    assert_int_equal(stub.lines, 0);
+
+    snprintf(linked, sizeof linked, "%s.other", beside);
+    file = open(linked, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(file, "mine", 4), 4);
+    close(file);
+    assert_int_equal(link(linked, beside), 0);
+    device.compiled = "other kernels";
+    gpu_cache_store(&cache);
+    assert_int_equal(stub.lines, 1);
+    assert_int_equal(stat(linked, &status), 0);
+    assert_int_equal(status.st_size, 4);
+    assert_int_equal(unlink(beside), 0);
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+
+    open_cache(&cache, &stub, &device);
+    assert_string_equal(device.given, "other kernels");
+    /* What another process has written meanwhile is read before it is written over. */
+    device.given[0] = '\0';
+    device.compiled = "still other kernels";
+    gpu_cache_store(&cache);
+    assert_string_equal(device.given, "other kernels");
+    gpu_cache_close(&cache);
+}
+
 static void can_be_switched_off(void **state)
 {
     struct gpu_device device = {.compiled = "kernels", .kind = 4};
@@ -185,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_what_was_compiled),
         cmocka_unit_test(refuses_what_is_not_right),
+        cmocka_unit_test(writes_beside),
         cmocka_unit_test(can_be_switched_off),
     };
 

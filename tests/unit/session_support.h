@@ -75,13 +75,14 @@ static const struct accel_given exact_settings[] = {
     {"compute.activations", "f32", "test"},
 };
 
-/* A loaded session that computes everything in F32. */
+/* A loaded session that computes everything in F32, on the device that ACCEL_TEST_DEVICE names or the processors. */
 static inline struct accel_session *make_session(struct accel_context *context, const struct accel_model *model,
                                                  uint32_t flags, uint32_t outputs)
 {
+    const char *device = getenv("ACCEL_TEST_DEVICE");
     struct accel_session_options options = {.size = sizeof options,
                                             .flags = flags,
-                                            .device = "cpu",
+                                            .device = device == NULL ? "cpu" : device,
                                             .given = exact_settings,
                                             .given_count = 3,
                                             .outputs = outputs};

@@ -5,11 +5,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/device/host.h"
 #include "tools/accel-conform/abi.h"
 
 #define TAIL 32u /* bytes that a later minor appended */
+#define PAGE 4096u
 
 /* A copy of an open struct with a tail, whose last word is `value`. */
 static void *grow(struct conform *conform, const void *given, uint64_t value)
@@ -26,21 +28,42 @@ static void *grow(struct conform *conform, const void *given, uint64_t value)
     return copy;
 }
 
-/* A graph like the small one, with one struct of a later minor in it. */
-struct altered {
-    struct accel_graph graph;
-    const struct accel_value *values[DIRECT_VALUES];
-    const struct accel_node *nodes[1];
-    struct accel_node node;
-};
+const void *abi_cut(struct conform *conform, const void *given, uint32_t cut)
+{
+    uint32_t size;
+    char *pages;
 
-enum place { PLACE_GRAPH, PLACE_VALUE, PLACE_NODE, PLACE_ATTRIBUTES, PLACE_OPTIONS, PLACE_END };
+    memcpy(&size, given, sizeof(size));
+    if (size < cut + sizeof(uint64_t))
+        return NULL;
+    pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE) != 0) {
+        conform_fail(conform, "no two pages for the kit's own");
+        conform_end(conform);
+    }
+    size -= cut;
+    memcpy(pages + PAGE - size, given, size);
+    memcpy(pages + PAGE - size, &size, sizeof(size));
+    return pages + PAGE - size;
+}
 
-static const char *const place_names[PLACE_END] = {"graph", "value", "node", "attributes of a node", "compile options"};
+const char *altered_name(enum altered_place place)
+{
+    static const char *const names[ALTERED_END] = {"graph", "value", "node", "attributes of a node", "compile options"};
 
-static const struct accel_graph *alter(struct direct *direct, struct altered *altered, enum place place, uint64_t tail)
+    return names[place];
+}
+
+static const uint64_t rows = DIRECT_ROWS;
+static const uint32_t one = 1;
+static const struct accel_compile_options options = {
+    .size = sizeof(options), .buckets = &rows, .bucket_counts = &one, .ranks = 1};
+
+bool altered_make(struct altered *altered, struct direct *direct, enum altered_place place, enum altered_how how,
+                  uint32_t number)
 {
     struct conform *conform = direct->conform;
+    const void *places[ALTERED_END], *changed;
 
     altered->graph = *direct->graph;
     memcpy(altered->values, direct->graph->values, direct->graph->value_count * sizeof(*altered->values));
@@ -48,13 +71,23 @@ static const struct accel_graph *alter(struct direct *direct, struct altered *al
     altered->nodes[0] = &altered->node;
     altered->graph.values = altered->values;
     altered->graph.nodes = altered->nodes;
-    if (place == PLACE_VALUE)
-        altered->values[0] = grow(conform, altered->values[0], tail);
-    if (place == PLACE_ATTRIBUTES && altered->node.attributes != NULL)
-        altered->node.attributes = grow(conform, altered->node.attributes, tail);
-    if (place == PLACE_NODE)
-        altered->nodes[0] = grow(conform, &altered->node, tail);
-    return place == PLACE_GRAPH ? grow(conform, &altered->graph, tail) : &altered->graph;
+    places[ALTERED_GRAPH] = &altered->graph;
+    places[ALTERED_VALUE] = altered->values[0];
+    places[ALTERED_NODE] = &altered->node;
+    places[ALTERED_ATTRIBUTES] = altered->node.attributes;
+    places[ALTERED_OPTIONS] = &options;
+    if (places[place] == NULL)
+        return false;
+    changed = how == ALTERED_CUT ? abi_cut(conform, places[place], number) : grow(conform, places[place], number);
+    altered->changed_graph = place == ALTERED_GRAPH ? changed : &altered->graph;
+    altered->changed_options = place == ALTERED_OPTIONS ? changed : &options;
+    if (place == ALTERED_VALUE)
+        altered->values[0] = changed;
+    if (place == ALTERED_NODE)
+        altered->nodes[0] = changed;
+    if (place == ALTERED_ATTRIBUTES)
+        altered->node.attributes = changed;
+    return changed != NULL;
 }
 
 struct asker {
@@ -76,23 +109,22 @@ static int32_t progress(const struct accel_task *task, uint64_t done, uint64_t t
     return ACCEL_OK;
 }
 
-/* Claims and compiles; what claim refuses need not be compiled. */
-static int32_t try(struct direct *direct, const struct accel_graph *graph, const struct accel_compile_options *options)
+int32_t abi_compile(struct direct *direct, const struct accel_graph *graph, const struct accel_compile_options *given)
 {
     struct conform *conform = direct->conform;
     struct asker asker = {.sink = {.size = sizeof(asker.sink), .claim = take_claim}};
     const struct accel_task task = {.size = sizeof(task), .progress = progress, .crew = accel_crew_alone()};
-    int32_t code = direct->device->table->claim(direct->device, &graph, 1, options, &asker.sink, &conform->error);
+    int32_t code = direct->device->table->claim(direct->device, &graph, 1, given, &asker.sink, &conform->error);
 
     if (code == ACCEL_OK && asker.refused != 0)
         return accel_error_set(&conform->error, ACCEL_E_REFUSED, "refused by claim");
     if (code == ACCEL_OK)
-        code = direct->device->table->compile(direct->device, &graph, 1, options, &direct->source, NULL, &task,
+        code = direct->device->table->compile(direct->device, &graph, 1, given, &direct->source, NULL, &task,
                                               &direct->module, &conform->error);
     return code;
 }
 
-static bool open_device(struct direct *direct, struct conform *conform)
+bool abi_open(struct direct *direct, struct conform *conform)
 {
     if (!direct_begin(direct, conform))
         return false;
@@ -108,25 +140,18 @@ static void tails(struct conform *conform)
 {
     struct direct direct;
     struct altered altered;
-    const uint64_t rows = DIRECT_ROWS;
-    const uint32_t one = 1;
-    const struct accel_compile_options options = {
-        .size = sizeof(options), .buckets = &rows, .bucket_counts = &one, .ranks = 1};
 
-    if (!open_device(&direct, conform))
+    if (!abi_open(&direct, conform))
         return;
-    for (uint32_t place = 0; place < PLACE_END; place++)
-        for (uint64_t tail = 0; tail < 2; tail++) {
-            const struct accel_graph *graph = alter(&direct, &altered, place, tail);
+    for (uint32_t place = 0; place < ALTERED_END; place++)
+        for (uint32_t tail = 0; tail < 2; tail++) {
             int32_t code;
 
-            if (place == PLACE_ATTRIBUTES && altered.node.attributes == NULL)
+            if (!altered_make(&altered, &direct, place, ALTERED_TAIL, tail))
                 continue;
-            conform_case(conform, "%s of a later minor, %s", place_names[place],
+            conform_case(conform, "%s of a later minor, %s", altered_name(place),
                          tail == 0 ? "with nothing new set" : "with a new member set");
-            code = try(&direct, graph,
-                       place == PLACE_OPTIONS ? (const struct accel_compile_options *)grow(conform, &options, tail)
-                                              : &options);
+            code = abi_compile(&direct, altered.changed_graph, altered.changed_options);
             if (tail == 0)
                 conform_ok(conform, code, "claim and compile");
             else
@@ -139,35 +164,33 @@ static void tails(struct conform *conform)
 static void flags(struct conform *conform)
 {
     struct direct direct;
-    const uint64_t rows = DIRECT_ROWS;
-    const uint32_t one = 1;
-    struct accel_compile_options options = {.size = sizeof(options), .buckets = &rows, .bucket_counts = &one};
+    struct accel_compile_options other = options;
     struct accel_node node;
     const struct accel_node *nodes = &node;
     struct accel_graph graph;
     int32_t code;
 
-    if (!open_device(&direct, conform))
+    if (!abi_open(&direct, conform))
         return;
     conform_case(conform, "an unknown bit of the compile flags");
-    options.flags = 1u << 31;
-    code = try(&direct, direct.graph, &options);
+    other.flags = 1u << 31;
+    code = abi_compile(&direct, direct.graph, &other);
     abi_refused(conform, code, ACCEL_OK, direct.module);
-    options.flags = 0;
+    other.flags = 0;
     conform_case(conform, "deterministic: taken, or refused as unsupported");
-    options.flags = ACCEL_COMPILE_DETERMINISTIC;
-    if (try(&direct, direct.graph, &options) == ACCEL_OK)
+    other.flags = ACCEL_COMPILE_DETERMINISTIC;
+    if (abi_compile(&direct, direct.graph, &other) == ACCEL_OK)
         direct_undo(&direct, DIRECT_COMPILE);
     else
         abi_refused(conform, conform->error.code, ACCEL_OK, direct.module);
-    options.flags = 0;
+    other.flags = 0;
     conform_case(conform, "an operator of a later minor");
     node = *direct.graph->nodes[0];
     node.op = 1000;
     node.minor = ACCEL_ABI_MINOR + 1;
     graph = *direct.graph;
     graph.nodes = &nodes;
-    code = try(&direct, &graph, &options);
+    code = abi_compile(&direct, &graph, &other);
     abi_refused(conform, code, ACCEL_OK, direct.module);
     direct_end(&direct);
 }

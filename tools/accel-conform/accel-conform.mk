@@ -7,6 +7,8 @@ accel_conform_SOURCES = \
 	%D%/abi_manners.c \
 	%D%/abi_memory.c \
 	%D%/abi_misuse.c \
+	%D%/abi_short.c \
+	%D%/abi_slots.c \
 	%D%/certificate.c \
 	%D%/certificate.h \
 	%D%/child.c \
@@ -35,6 +37,7 @@ accel_conform_SOURCES = \
 	%D%/tensor.c \
 	%D%/tensor.h \
 	%D%/timeline.c \
+	%D%/timeline_sets.c \
 	%D%/trial.c \
 	%D%/trial.h \
 	%D%/whole.c

@@ -42,7 +42,9 @@ void conform_case(struct conform *conform, const char *format, ...)
 {
     va_list values;
 
-    (void)conform;
+    if (conform->cases != 0 && conform->begun == conform->cases)
+        conform_end(conform);
+    conform->begun++;
     va_start(values, format);
     say('c', format, values);
     va_end(values);

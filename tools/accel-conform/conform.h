@@ -40,6 +40,8 @@ struct conform {
     const char *id;     /**< of the device in the driver */
     const char *option; /**< of the driver, "NAME=VALUE", with which tests of operators open the device, or NULL */
     uint32_t rounds;    /**< random cases beside the fixed ones */
+    uint32_t cases;     /**< the test ends before its next case when it has done that many; 0: it does all */
+    uint32_t begun;     /**< cases */
     uint32_t parameter; /**< of the test */
     struct conform_random random;
     struct accel_arena arena;
@@ -81,9 +83,12 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
 void conform_add_info(struct conform_list *list);
 void conform_add_life(struct conform_list *list);
 void conform_add_misuse(struct conform_list *list);
+void conform_add_short(struct conform_list *list);
+void conform_add_slots(struct conform_list *list);
 void conform_add_memory(struct conform_list *list);
 void conform_add_manners(struct conform_list *list);
 void conform_add_timeline(struct conform_list *list);
+void conform_add_sets(struct conform_list *list);
 void conform_add_whole(struct conform_list *list);
 void conform_add_rows(struct conform_list *list);
 void conform_add_places(struct conform_list *list);
@@ -95,7 +100,7 @@ void conform_list_fill(struct conform_list *list);
 
 /* ---- what a test says ---- */
 
-/** Begins a case. */
+/** Begins a case, or ends the test when it has done as many as are wanted. */
 void conform_case(struct conform *conform, const char *format, ...) ACCEL_PRINTF(2, 3);
 /** The case has failed. Ends the test when there were many. */
 void conform_fail(struct conform *conform, const char *format, ...) ACCEL_PRINTF(2, 3);

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/device/host.h"
+#include "tools/accel-conform/abi.h"
 
 #define DEADLINE 60000000000u
 
@@ -132,6 +133,7 @@ static int32_t take_device(const struct accel_device_sink *sink, const struct ac
         return ACCEL_OK;
     snprintf(direct->id, sizeof(direct->id), "%s", facts->id);
     direct->inline_bytes = facts->limits->inline_bytes;
+    direct->heap_count = facts->heap_count;
     return ACCEL_OK;
 }
 
@@ -180,6 +182,11 @@ static const uint32_t one_bucket = 1;
 static const struct accel_compile_options compile_options = {
     .size = sizeof(compile_options), .buckets = &rows, .bucket_counts = &one_bucket, .ranks = 1};
 
+const struct accel_compile_options *direct_options(void)
+{
+    return &compile_options;
+}
+
 static int32_t claim(struct direct *direct)
 {
     struct asker asker = {.sink = {.size = sizeof(asker.sink), .claim = take_claim}, .direct = direct};
@@ -212,6 +219,12 @@ static int32_t compile(struct direct *direct)
                                           &task, &direct->module, &direct->error);
 }
 
+/* What the stage is given, or the copy of it that ends early. */
+static const void *cut(struct direct *direct, const void *given)
+{
+    return direct->cut == 0 ? given : abi_cut(direct->conform, given, direct->cut);
+}
+
 static int32_t make_weights(struct direct *direct)
 {
     struct accel_weight weight = {.size = sizeof(weight),
@@ -219,7 +232,7 @@ static int32_t make_weights(struct direct *direct)
                                   .rank = 2,
                                   .dims = {direct->weight.rows, direct->weight.width},
                                   .key = "w"};
-    const struct accel_weight *list = &weight;
+    const struct accel_weight *list = cut(direct, &weight);
 
     if (direct->placement != ACCEL_RESIDENT)
         return ACCEL_OK;
@@ -311,7 +324,8 @@ static int32_t make_set(struct direct *direct)
     description.scratch_buffer = direct->scratch_buffer;
     description.scratch_bytes = bytes;
     if (code == ACCEL_OK)
-        code = direct->module->table->set_create(direct->module, &description, &direct->set, &direct->error);
+        code =
+            direct->module->table->set_create(direct->module, cut(direct, &description), &direct->set, &direct->error);
     if (code != ACCEL_OK)
         direct_undo(direct, DIRECT_SET);
     return code;
@@ -320,13 +334,14 @@ static int32_t make_set(struct direct *direct)
 static int32_t run(struct direct *direct)
 {
     struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = direct->set, .symbol_count = 1};
-    const struct accel_step *list = &step;
+    const struct accel_step *list;
     uint64_t value = 0;
     int32_t code;
 
     if (direct->queue == NULL)
         return direct->set->table->run(direct->set, &rows, accel_crew_alone(), &direct->error);
     step.symbols = &rows;
+    list = cut(direct, &step);
     code = direct->queue->table->submit(direct->queue, &list, 1, NULL, 0, &value, &direct->error);
     return code == ACCEL_OK
                ? direct->queue->table->wait(direct->queue, value, accel_clock_ns() + DEADLINE, &direct->error)

@@ -62,6 +62,8 @@ struct direct {
     char id[128];                          /**< of the device that opens */
     uint32_t placement;                    /**< ACCEL_RESIDENT, _MAPPED, _BAKED, 0 */
     uint64_t inline_bytes;
+    uint32_t heap_count;
+    uint32_t cut; /**< bytes that are missing of the struct that a stage is given: weight, set or step */
     struct accel_error error;
 };
 
@@ -74,6 +76,8 @@ bool direct_begin(struct direct *direct, struct conform *conform);
 int32_t direct_do(struct direct *direct, enum direct_stage stage);
 /** Undoes a stage; does nothing where it was not done. The code of detach and close, else ACCEL_OK. */
 int32_t direct_undo(struct direct *direct, enum direct_stage stage);
+/** How the small graph is compiled. */
+const struct accel_compile_options *direct_options(void);
 /** Undoes all stages and frees the kit's own. */
 void direct_end(struct direct *direct);
 

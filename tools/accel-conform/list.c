@@ -26,9 +26,12 @@ void conform_list_fill(struct conform_list *list)
     conform_add_info(list);
     conform_add_life(list);
     conform_add_misuse(list);
+    conform_add_short(list);
+    conform_add_slots(list);
     conform_add_memory(list);
     conform_add_manners(list);
     conform_add_timeline(list);
+    conform_add_sets(list);
     conform_add_rows(list);
     conform_add_places(list);
     conform_add_matmul(list);

@@ -31,6 +31,7 @@ static const char usage[] =
     "  --list              print the names of the tests and end\n"
     "  --seed N            numbers of the random shapes and values; the clock's without it\n"
     "  --rounds N          random cases of a test beside the fixed ones (3)\n"
+    "  --cases N           at most N cases of a test: a quick look, or a slow tool that watches\n"
     "  --deadline SECONDS  of one test (120)\n"
     "  --set NAME=VALUE    an option of the driver, for tests that run programs\n"
     "  --json              print JSON\n"
@@ -53,7 +54,8 @@ static int run_child(const struct run_options *options)
     conform = (struct conform){.path = options->path,
                                .id = options->device == NULL || options->device[0] == '\0' ? NULL : options->device,
                                .option = options->set,
-                               .rounds = options->rounds};
+                               .rounds = options->rounds,
+                               .cases = options->cases};
     for (uint32_t i = 0; i < list.count; i++) {
         if (strcmp(list.tests[i].name, options->child) != 0)
             continue;
@@ -87,7 +89,7 @@ static int read_option(struct run_options *options, int letter, const char *name
 {
     uint64_t number = 0;
 
-    if (strchr("sRD", letter) != NULL && !read_number(value, letter == 's' ? UINT64_MAX : 1000000, &number))
+    if (strchr("sRDn", letter) != NULL && !read_number(value, letter == 's' ? UINT64_MAX : 1000000, &number))
         return complain("no number: ", value);
     switch (letter) {
     case 'd':
@@ -104,6 +106,9 @@ static int read_option(struct run_options *options, int letter, const char *name
         return -1;
     case 'R':
         options->rounds = (uint32_t)number;
+        return -1;
+    case 'n':
+        options->cases = (uint32_t)number;
         return -1;
     case 'D':
         options->deadline = (uint32_t)number;
@@ -138,6 +143,12 @@ static int read_option(struct run_options *options, int letter, const char *name
     }
 }
 
+/* A certificate is of all tests: a part of them proves nothing. */
+static bool is_partial(const struct run_options *options)
+{
+    return options->filter != NULL || options->cases != 0 || options->set != NULL;
+}
+
 static int read_options(struct run_options *options, int count, char **arguments)
 {
     static const struct option rows[] = {{"device", required_argument, NULL, 'd'},
@@ -145,6 +156,7 @@ static int read_options(struct run_options *options, int count, char **arguments
                                          {"list", no_argument, NULL, 'l'},
                                          {"seed", required_argument, NULL, 's'},
                                          {"rounds", required_argument, NULL, 'R'},
+                                         {"cases", required_argument, NULL, 'n'},
                                          {"deadline", required_argument, NULL, 'D'},
                                          {"set", required_argument, NULL, 'o'},
                                          {"json", no_argument, NULL, 'j'},
@@ -164,6 +176,8 @@ static int read_options(struct run_options *options, int count, char **arguments
     }
     if (options->is_list)
         return -1;
+    if (options->certificate != NULL && is_partial(options))
+        return complain("a certificate needs all tests as they are: no --filter, no --cases, no --set", "");
     if (optind + 1 != count)
         return complain("one driver file is needed; ", "accel-conform --help");
     options->driver = arguments[optind];
@@ -232,17 +246,14 @@ static void add_up(struct run_report *report, const struct run_result *result)
     report->count++;
 }
 
-/* A certificate is of all tests: a part of them proves nothing. */
 static int certify(const struct run_report *report)
 {
     struct accel_error error = {0};
     char *path = NULL;
     int32_t code;
 
-    if ((report->options->filter != NULL || report->options->set != NULL) && report->options->certificate == NULL)
+    if (is_partial(report->options))
         return 0;
-    if (report->options->filter != NULL || report->options->set != NULL)
-        return complain("a certificate needs all tests as they are: no --filter, no --set", "");
     code = certificate_write(report, &path, &error);
     if (code != ACCEL_OK)
         fprintf(stderr, "accel-conform: the certificate was not written: %s\n", error.text);

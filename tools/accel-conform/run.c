@@ -146,9 +146,10 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
 bool run_test(const struct run_options *options, const struct conform_test *test, struct run_facts *facts,
               struct run_result *out_result, struct accel_error *error)
 {
-    char name[CONFORM_NAME], path[PROGRAM], program[PROGRAM] = "", seed[32], rounds[16], device[160], set[160];
+    char name[CONFORM_NAME], path[PROGRAM], program[PROGRAM] = "", seed[32], rounds[16], cases[16], device[160],
+                                            set[160];
     char kit[] = "accel-conform", child[] = "--child";
-    char *arguments[] = {kit, child, name, seed, rounds, device, path, options->set == NULL ? NULL : set, NULL};
+    char *arguments[] = {kit, child, name, seed, rounds, cases, device, path, options->set == NULL ? NULL : set, NULL};
     struct accel_child_job job = {.program = program, .arguments = arguments};
     struct accel_child_end *end = calloc(1, sizeof(*end));
     struct reading reading = {.result = out_result, .facts = facts};
@@ -159,6 +160,7 @@ bool run_test(const struct run_options *options, const struct conform_test *test
     out_result->test = test;
     snprintf(seed, sizeof(seed), "--seed=%llu", (unsigned long long)options->seed);
     snprintf(rounds, sizeof(rounds), "--rounds=%u", options->rounds);
+    snprintf(cases, sizeof(cases), "--cases=%u", options->cases);
     snprintf(device, sizeof(device), "--device=%s", options->device == NULL ? "" : options->device);
     snprintf(set, sizeof(set), "--set=%s", options->set == NULL ? "" : options->set);
     snprintf(name, sizeof(name), "%s", test->name);

@@ -26,6 +26,7 @@ struct run_options {
     const char *set;         /**< an option of the driver, "NAME=VALUE"; NULL: none */
     uint64_t seed;
     uint32_t rounds;
+    uint32_t cases;    /**< of a test at most; 0: all */
     uint32_t deadline; /**< seconds of one test */
     bool is_json, is_list;
 };

@@ -169,15 +169,20 @@ bool step_make(struct step *step, const struct trial *trial)
 {
     struct conform *conform = trial->conform;
     struct accel_queue_options options = {.size = sizeof(options), .threads = 1 + conform_below(conform, 2)};
+    int32_t code;
 
     memset(step, 0, sizeof(*step));
     step->source = (struct accel_source){.size = sizeof(step->source), .map = source_map, .read = source_read};
     step->trial = trial;
     step->uses_steps = conform_below(conform, 2) == 0;
-    return conform_ok(conform,
-                      accel_module_create(conform->device, &trial->graph, 1, NULL, &step->source, NULL, &step->module,
-                                          &conform->error),
-                      "compile") &&
+    code = accel_module_create(conform->device, &trial->graph, 1, NULL, &step->source, NULL, &step->module,
+                               &conform->error);
+    if (code == ACCEL_E_REFUSED && trial->is_likely) {
+        conform_unclaimed(conform, conform->error.text);
+        accel_error_clear(&conform->error);
+        return false;
+    }
+    return conform_ok(conform, code, "compile") &&
            conform_ok(conform, accel_weights_create(step->module, &step->source, NULL, &step->weights, &conform->error),
                       "load weights") &&
            conform_ok(conform, accel_queue_create(conform->device, &options, &step->queue, &conform->error),

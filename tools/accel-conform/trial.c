@@ -108,7 +108,7 @@ struct collector {
     struct accel_claim_sink sink; /* first: the driver hands its address back */
     double tolerance;             /* largest of all nodes */
     uint32_t answered;            /* nodes, as bits */
-    bool is_refused;
+    bool is_refused, is_likely;
     char reason[256];
     char fault[256]; /* first broken rule */
 };
@@ -125,6 +125,7 @@ static int32_t take_claim(const struct accel_claim_sink *sink, const struct acce
         return ACCEL_E_INVALID;
     }
     collector->answered |= 1u << claim->node;
+    collector->is_likely |= claim->answer == ACCEL_CLAIM_LIKELY;
     if (claim->answer == ACCEL_CLAIM_NO) {
         if (!collector->is_refused)
             snprintf(collector->reason, sizeof(collector->reason), "%s", claim->reason);
@@ -160,6 +161,7 @@ static bool ask(struct trial *trial, double *out_tolerance)
         conform_fail(conform, "claim: it says nothing of some nodes");
         return false;
     }
+    trial->is_likely = collector.is_likely;
     *out_tolerance = collector.tolerance < trial->ceiling ? collector.tolerance : trial->ceiling;
     if (trial->ceiling != TRIAL_EXACT && collector.tolerance > trial->ceiling)
         conform_fail(conform, "claim: it states a tolerance of %g, and the class of this case allows %g",

@@ -40,6 +40,7 @@ struct trial {
     struct trial_value values[TRIAL_VALUES];
     double ceiling;   /**< class of tolerance */
     bool by_row;      /**< row r of an output depends on row r of inputs alone */
+    bool is_likely;   /**< the claim says that only compiling will tell */
     bool is_symbolic; /**< the leading extent is a symbol */
     uint64_t rows;    /**< of the step */
     uint64_t highest; /**< that the set is made for */

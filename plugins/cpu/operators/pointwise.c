@@ -114,7 +114,10 @@ void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
-    return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "x has to be F32 and index I32";
+    /* Rows are moved as they are: any type of 32 bits will do. */
+    if (sdk_input(node, 0)->type != ACCEL_F32 && sdk_input(node, 0)->type != ACCEL_I32)
+        return "x has to be F32 or I32";
+    return sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "index has to be I32";
 }
 
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of one set with other symbols from one to the next, in one submit; and inputs that are larger than what one
+ * step may bring.
+ */
+#include "config.h"
+
+#include <accel/builder.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/object.h"
+#include "tools/accel-conform/conform.h"
+
+#define WIDTH 24u
+#define ROWS 12u
+#define STEPS 5u
+#define FOREVER 60000000000u
+
+/* y = x + b, its rows a symbol. */
+struct sum {
+    struct conform *conform;
+    struct accel_builder *builder;
+    const struct accel_graph *graph;
+    struct accel_module *module;
+    struct accel_queue *queue;
+    struct accel_set *set;
+    struct accel_buffer *buffers[3]; /* x, b, y */
+    struct accel_buffer *results[STEPS];
+};
+
+static int32_t build(struct sum *s)
+{
+    struct accel_dim dims[2] = {{.symbol = 1, .multiply = 1, .divide = 1}, {.add = WIDTH}};
+    struct accel_error *error = &s->conform->error;
+    uint32_t symbol, inputs[2], value;
+    int32_t code = accel_builder_create("sum", &s->builder, error);
+
+    if (code == ACCEL_OK)
+        code = accel_builder_symbol(s->builder, "rows", 1, ROWS, &symbol, error);
+    if (code == ACCEL_OK)
+        code = accel_builder_value(s->builder, ACCEL_ROLE_INPUT, "x", ACCEL_F32, 2, dims, &inputs[0], error);
+    if (code == ACCEL_OK)
+        code = accel_builder_value(s->builder, ACCEL_ROLE_INPUT, "b", ACCEL_F32, 2, dims, &inputs[1], error);
+    if (code == ACCEL_OK)
+        code = accel_builder_node(s->builder, ACCEL_OP_ADD, "add", inputs, 2, NULL, &value, error);
+    if (code == ACCEL_OK)
+        code = accel_builder_output(s->builder, value, "y", error);
+    return code == ACCEL_OK ? accel_builder_finish(s->builder, &s->graph, error) : code;
+}
+
+static bool make(struct sum *s, struct conform *conform)
+{
+    const uint64_t highest = ROWS, bytes = ROWS * WIDTH * sizeof(float);
+    struct accel_bind binds[3];
+    uint32_t count = 0;
+    int32_t code;
+
+    memset(s, 0, sizeof(*s));
+    s->conform = conform;
+    if (!conform_ok(conform, build(s), "the kit's own graph"))
+        return false;
+    code = accel_module_create(conform->device, &s->graph, 1, NULL, NULL, NULL, &s->module, &conform->error);
+    if (code == ACCEL_E_REFUSED) {
+        conform_skip(conform, "it does not take a sum");
+        return false;
+    }
+    if (!conform_ok(conform, code, "compile") ||
+        !conform_ok(conform, accel_queue_create(conform->device, NULL, &s->queue, &conform->error), "make a queue"))
+        return false;
+    for (uint32_t v = 0; v < s->graph->value_count; v++) {
+        const uint32_t role = s->graph->values[v]->role;
+
+        if ((role != ACCEL_ROLE_INPUT && role != ACCEL_ROLE_OUTPUT) || count == 3)
+            continue;
+        if (!conform_ok(conform, accel_buffer_create(conform->device, bytes, 0, &s->buffers[count], &conform->error),
+                        "make a buffer"))
+            return false;
+        binds[count] = (struct accel_bind){.value = v, .buffer = s->buffers[count]};
+        count++;
+    }
+    for (uint32_t i = 0; i < STEPS; i++)
+        if (!conform_ok(conform, accel_buffer_create(conform->device, bytes, 0, &s->results[i], &conform->error),
+                        "make a buffer"))
+            return false;
+    return conform_ok(conform,
+                      accel_set_create(s->module, 0, s->queue, &highest, binds, count, NULL, &s->set, &conform->error),
+                      "bind a set");
+}
+
+static void end(struct sum *s)
+{
+    accel_set_free(s->set);
+    accel_queue_free(s->queue);
+    for (uint32_t i = 0; i < 3; i++)
+        accel_buffer_free(s->buffers[i]);
+    for (uint32_t i = 0; i < STEPS; i++)
+        accel_buffer_free(s->results[i]);
+    accel_module_free(s->module);
+    accel_builder_free(s->builder);
+}
+
+static struct accel_work update(struct accel_buffer *target, const void *data, uint64_t bytes)
+{
+    return (struct accel_work){
+        .size = sizeof(struct accel_work), .kind = ACCEL_STEP_UPDATE, .target = target, .data = data, .bytes = bytes};
+}
+
+static bool submit(struct sum *s, const struct accel_work *work, uint32_t count)
+{
+    const struct accel_work *list[1 + 4 * STEPS];
+    struct conform *conform = s->conform;
+    uint64_t value = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = &work[i];
+    return conform_ok(conform, accel_queue_submit(s->queue, list, count, NULL, 0, &value, &conform->error), "submit") &&
+           conform_ok(conform, accel_queue_wait(s->queue, value, FOREVER, &conform->error), "wait");
+}
+
+/* Each step has its own x and its own rows; what it makes is copied away before the next one runs. */
+static void symbols(struct conform *conform)
+{
+    static const uint64_t rows[][STEPS] = {
+        {ROWS, 1, 5, 1, ROWS}, {1, 2, 3, 4, 5}, {7, 7, 1, 7, ROWS}, {2, ROWS, 2, 1, 3}};
+    float x[STEPS][ROWS * WIDTH], b[ROWS * WIDTH], got[STEPS][ROWS * WIDTH];
+    struct accel_work work[1 + 4 * STEPS];
+    struct sum s;
+    bool is_good;
+
+    conform_case(conform, "compile");
+    is_good = make(&s, conform);
+    if (is_good && conform->device->listed->info.facts->limits->inline_bytes < sizeof(b)) {
+        conform_skip(conform, "its limits have too few inline_bytes");
+        is_good = false;
+    }
+    for (uint32_t i = 0; i < ROWS * WIDTH; i++)
+        b[i] = conform_float(conform);
+    for (uint32_t round = 0; round < sizeof(rows) / sizeof(*rows) && is_good; round++) {
+        uint32_t count = 0;
+
+        conform_case(conform, "steps of %u, %u, %u, %u and %u rows in one submit", (uint32_t)rows[round][0],
+                     (uint32_t)rows[round][1], (uint32_t)rows[round][2], (uint32_t)rows[round][3],
+                     (uint32_t)rows[round][4]);
+        work[count++] = update(s.buffers[1], b, sizeof(b));
+        for (uint32_t i = 0; i < STEPS; i++) {
+            const uint64_t bytes = rows[round][i] * WIDTH * sizeof(float);
+
+            for (uint32_t e = 0; e < ROWS * WIDTH; e++)
+                x[i][e] = conform_float(conform);
+            work[count++] = update(s.buffers[0], x[i], bytes);
+            work[count++] = (struct accel_work){
+                .size = sizeof(*work), .kind = ACCEL_STEP_RUN, .set = s.set, .symbols = &rows[round][i]};
+            work[count++] = (struct accel_work){.size = sizeof(*work),
+                                                .kind = ACCEL_STEP_COPY,
+                                                .source = s.buffers[2],
+                                                .target = s.results[i],
+                                                .bytes = bytes};
+            work[count++] = (struct accel_work){.size = sizeof(*work),
+                                                .kind = ACCEL_STEP_READ,
+                                                .source = s.results[i],
+                                                .memory = got[i],
+                                                .bytes = bytes};
+        }
+        is_good = submit(&s, work, count);
+        for (uint32_t i = 0; i < STEPS && is_good; i++)
+            for (uint32_t e = 0; e < rows[round][i] * WIDTH && is_good; e++)
+                if (got[i][e] != x[i][e] + b[e]) {
+                    conform_fail(conform, "step %u, element %u is %.9g, expected %.9g", i, e, (double)got[i][e],
+                                 (double)(x[i][e] + b[e]));
+                    is_good = false;
+                }
+    }
+    end(&s);
+}
+
+/* More than one step may bring is refused, the queue stays as it is, and in pieces it gets there. */
+static void pieces(struct conform *conform)
+{
+    const uint64_t most = conform->device->listed->info.facts->limits->inline_bytes;
+    const uint64_t bytes = 3 * most + 20;
+    struct accel_buffer *buffer = NULL;
+    struct accel_queue *queue = NULL;
+    uint64_t value = 0;
+    char *data, *got;
+    int32_t code;
+
+    if (most < 16 || most > (uint64_t)64 << 20) {
+        conform_skip(conform, most < 16 ? "its limits have no inline_bytes" : "its inline_bytes are no limit");
+        return;
+    }
+    conform_case(conform, "a buffer and a queue");
+    data = conform_memory(conform, bytes, 1);
+    got = conform_memory(conform, bytes, 1);
+    for (uint64_t i = 0; i < bytes; i++)
+        data[i] = (char)conform_below(conform, 256);
+    if (conform_ok(conform, accel_buffer_create(conform->device, bytes, 0, &buffer, &conform->error),
+                   "make a buffer") &&
+        conform_ok(conform, accel_queue_create(conform->device, NULL, &queue, &conform->error), "make a queue")) {
+        struct accel_work work = update(buffer, data, most + 4);
+        const struct accel_work *list = &work;
+        bool is_good = true;
+
+        conform_case(conform, "an update of more than inline_bytes");
+        code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error);
+        if (code == ACCEL_OK)
+            conform_fail(conform, "it was taken");
+        accel_error_clear(&conform->error);
+        conform_case(conform, "%llu bytes in pieces of %llu, without a wait", (unsigned long long)bytes,
+                     (unsigned long long)most);
+        for (uint64_t done = 0; done < bytes && is_good; done += work.bytes) {
+            work = update(buffer, data + done, bytes - done < most ? bytes - done : most);
+            work.target_offset = done;
+            code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error);
+            if (code == ACCEL_E_AGAIN && done != 0) {
+                accel_error_clear(&conform->error);
+                work.bytes = 0;
+                is_good = conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait");
+                continue;
+            }
+            is_good = conform_ok(conform, code, "submit");
+        }
+        work = (struct accel_work){
+            .size = sizeof(work), .kind = ACCEL_STEP_READ, .source = buffer, .memory = got, .bytes = bytes};
+        if (is_good &&
+            conform_ok(conform, accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error),
+                       "submit a read") &&
+            conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait") &&
+            memcmp(data, got, bytes) != 0)
+            conform_fail(conform, "what was read is not what was written");
+    }
+    accel_queue_free(queue);
+    accel_buffer_free(buffer);
+    free(data), free(got);
+}
+
+void conform_add_sets(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, 0, symbols, "timeline/symbols");
+    conform_add(list, CONFORM_DEVICE, 0, pieces, "timeline/pieces");
+}
