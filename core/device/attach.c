@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/device/context.h"
 #include "core/device/take.h"
 #include "core/plugin/plugin.h"

@@ -81,7 +81,7 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
     return instance->backend->enumerate(instance->host, hardware, hardware_count, &listener.sink, error);
 }
 
-/* Past so many devices every id is believed. */
+/* Before the first enumerate, and past so many devices, every id is believed. */
 static uint32_t is_known(struct sdk_instance *instance, const char *id)
 {
     const uint64_t hash = hash_of(id);
@@ -90,7 +90,7 @@ static uint32_t is_known(struct sdk_instance *instance, const char *id)
         uint64_t one = atomic_load(&instance->ids[i]);
 
         if (one == hash || one == 0)
-            return one == hash;
+            return one == hash || i == 0;
     }
     return 1;
 }

@@ -2,7 +2,7 @@
 # The conformance kit: good drivers pass, bad ones fail by name, and what it writes is read. The guide is followed.
 conform_tests = %D%/guide.sh %D%/kit.sh %D%/races.sh
 TESTS += $(conform_tests)
-EXTRA_DIST += $(conform_tests) doc/driver-guide.md
+EXTRA_DIST += $(conform_tests) %D%/swiftshader.yaml doc/driver-guide.md
 
 # Both install, and installing links libaccel-model again: one at a time, and not while the command is tested.
 tests/conform/kit.log: $(accelctl_tests:.sh=.log)

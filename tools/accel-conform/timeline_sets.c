@@ -124,6 +124,8 @@ static void symbols(struct conform *conform)
     static const uint64_t rows[][STEPS] = {
         {ROWS, 1, 5, 1, ROWS}, {1, 2, 3, 4, 5}, {7, 7, 1, 7, ROWS}, {2, ROWS, 2, 1, 3}};
     float x[STEPS][ROWS * WIDTH], b[ROWS * WIDTH], got[STEPS][ROWS * WIDTH];
+    const uint32_t room = conform->device->listed->info.facts->limits->in_flight;
+    const uint32_t steps = room == 0 || room > 4 * STEPS ? STEPS : (room - 1) / 4;
     struct accel_work work[1 + 4 * STEPS];
     struct sum s;
     bool is_good;
@@ -139,11 +141,11 @@ static void symbols(struct conform *conform)
     for (uint32_t round = 0; round < sizeof(rows) / sizeof(*rows) && is_good; round++) {
         uint32_t count = 0;
 
-        conform_case(conform, "steps of %u, %u, %u, %u and %u rows in one submit", (uint32_t)rows[round][0],
-                     (uint32_t)rows[round][1], (uint32_t)rows[round][2], (uint32_t)rows[round][3],
-                     (uint32_t)rows[round][4]);
+        conform_case(conform, "the first %u steps of %u, %u, %u, %u and %u rows in one submit", steps,
+                     (uint32_t)rows[round][0], (uint32_t)rows[round][1], (uint32_t)rows[round][2],
+                     (uint32_t)rows[round][3], (uint32_t)rows[round][4]);
         work[count++] = update(s.buffers[1], b, sizeof(b));
-        for (uint32_t i = 0; i < STEPS; i++) {
+        for (uint32_t i = 0; i < steps; i++) {
             const uint64_t bytes = rows[round][i] * WIDTH * sizeof(float);
 
             for (uint32_t e = 0; e < ROWS * WIDTH; e++)
@@ -163,7 +165,7 @@ static void symbols(struct conform *conform)
                                                 .bytes = bytes};
         }
         is_good = submit(&s, work, count);
-        for (uint32_t i = 0; i < STEPS && is_good; i++)
+        for (uint32_t i = 0; i < steps && is_good; i++)
             for (uint32_t e = 0; e < rows[round][i] * WIDTH && is_good; e++)
                 if (got[i][e] != x[i][e] + b[e]) {
                     conform_fail(conform, "step %u, element %u is %.9g, expected %.9g", i, e, (double)got[i][e],
