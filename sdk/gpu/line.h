@@ -42,8 +42,10 @@ struct gpu_line {
     struct gpu_entry *entries; /* ring of room->limits.in_flight */
     uint32_t first;
     _Atomic uint32_t count;
-    uint64_t last;               /* value handed out */
-    uint64_t sent;               /* value given to the API */
+    uint64_t last; /* value handed out */
+    uint64_t sent; /* value given to the API */
+    uint64_t past; /* while a submit is built: values up to this one may be over, later ones are its own */
+    uint32_t is_building;
     _Atomic uint64_t completed;  /* reached without failure */
     _Atomic uint64_t failed;     /* first value that failed; 0: none */
     _Atomic uint64_t void_first; /* values that failed before the last reset; 0: none */

@@ -96,7 +96,7 @@ uint32_t gpu_line_over(struct gpu_line *line, uint64_t value)
 
     look(line, NULL);
     pthread_mutex_lock(&line->lock);
-    over = atomic_load(&line->completed) >= value || line->count == 0;
+    over = atomic_load(&line->completed) >= value || (line->count == 0 && !(line->is_building && value > line->past));
     pthread_mutex_unlock(&line->lock);
     return over;
 }

@@ -95,13 +95,32 @@ static struct gpu_memory *memory_of(struct accel_driver_buffer *buffer)
     return ((struct gpu_buffer *)buffer)->memory;
 }
 
+/* One submit has a set run with more tuples of symbols than there are recordings: those that it has taken itself come
+ * back when what was collected is done. Only here a submit waits for the device. */
+static int32_t take_again(struct builder *builder, struct gpu_set *set, const uint64_t *symbols,
+                          struct gpu_take **out_take)
+{
+    struct gpu_line *line = builder->line;
+    int32_t code = line->operation_count == 0 ? ACCEL_OK : flush(builder);
+
+    if (code == ACCEL_OK)
+        code = line->room->api->wait(line->queue, line->sent, UINT64_MAX, builder->error);
+    line->past = line->last;
+    return code == ACCEL_OK ? gpu_set_take(set, symbols, out_take, builder->error) : code;
+}
+
 static int32_t step_run(struct builder *builder, const struct accel_step *step)
 {
     struct gpu_set *set = (struct gpu_set *)step->set;
     struct gpu_take *take = NULL;
     struct gpu_operation run = {.kind = GPU_RUN};
-    int32_t code = gpu_set_take(set, step->symbols, &take, builder->error);
+    struct accel_error error = {.code = ACCEL_OK};
+    int32_t code = gpu_set_take(set, step->symbols, &take, &error);
 
+    if (code == ACCEL_E_AGAIN && (builder->line->operation_count != 0 || builder->begun))
+        code = take_again(builder, set, step->symbols, &take);
+    else if (code != ACCEL_OK && builder->error != NULL && builder->error->code == ACCEL_OK)
+        *builder->error = error;
     if (code != ACCEL_OK)
         return code;
     run.list = take->list;
@@ -292,10 +311,13 @@ int32_t gpu_line_steps(struct gpu_line *line, const struct accel_step *const *st
     int32_t code = ACCEL_OK;
 
     line->operation_count = 0;
+    line->past = line->last;
+    line->is_building = 1;
     for (uint32_t s = 0; s < step_count && code == ACCEL_OK; s++)
         code = add_step(&builder, steps[s]);
     if (code == ACCEL_OK)
         code = flush(&builder);
+    line->is_building = 0;
     *out_begun = builder.begun;
     if (!builder.begun) {
         line->upload.head = upload_head;
