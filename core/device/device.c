@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,5 +261,21 @@ int32_t accel_device_note(struct accel_device *device, int32_t code)
 {
     if (code == ACCEL_E_DEVICE_LOST)
         atomic_store_explicit(&device->lost, true, memory_order_relaxed);
+    return code;
+}
+
+/* Whoever reads of a loss wants to know of which device, and what there is to do; drivers say how it came. */
+int32_t accel_device_answer(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error)
+{
+    const char *name = device->listed->info.name;
+    char text[sizeof(error->text)];
+    code = accel_take_code(accel_device_note(device, code), device->driver, slot, error);
+    if (code != ACCEL_E_DEVICE_LOST || error == NULL || error->code != code)
+        return code;
+    if (strstr(error->text, name) == NULL) {
+        snprintf(text, sizeof(text), "device %.120s was lost: %.360s", name, error->text);
+        memcpy(error->text, text, sizeof(text));
+    }
+    accel_error_remedy(error, "go on with another device: accelctl devices lists them, --device takes one");
     return code;
 }

@@ -201,6 +201,9 @@ void accel_pool_crew_free(struct accel_pool_crew *crew);
 
 /** Notes that the device is lost when `code` says so; returns the code. */
 int32_t accel_device_note(struct accel_device *device, int32_t code);
+/** What a slot of a step answered: noted, checked as by accel_take_code, and of a loss `error` names the device and a
+ *  remedy. */
+int32_t accel_device_answer(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error);
 /** Marks the queue's next value as failed with `queue->failure` filled by the caller. */
 void accel_queue_fail(struct accel_queue *queue, uint64_t value, int32_t code);
 /** A block of scratch of the queue that is large enough, with a reference for the caller. NULL where none is needed. */

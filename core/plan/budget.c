@@ -24,6 +24,11 @@ void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed
     const struct accel_facts *facts = device->info.facts;
     if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0) {
         machine_budget(plan, out_budget);
+        /* A driver may give less of the host's memory than there is. */
+        if (facts->heap_count != 0)
+            accel_plan_lower(
+                out_budget, facts->heaps[0].bytes,
+                accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name));
         return;
     }
     out_budget->bytes = facts->heaps[0].bytes;

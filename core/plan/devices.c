@@ -159,6 +159,22 @@ static int32_t note_device(struct accel_placer *p, const struct accel_placer_tar
                                lack ? ": too much" : "");
 }
 
+/* What goes from one device to the next in every step: a row between layers for each token. */
+static int32_t note_crossings(struct accel_placer *p)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 1; i < p->item_count && code == ACCEL_OK; i++) {
+        const struct accel_placer_item *item = &p->items[i], *before = item - 1;
+        if (item->component != before->component || item->target == before->target)
+            continue;
+        code = accel_plan_add_note(p->s->plan, ACCEL_NOTE_INFO, "placement", "", p->s->error,
+                                   "%" PRIu64 " bytes of each token cross from %s to %s",
+                                   accel_plan_multiply(item->component->hidden, 4), p->targets[before->target].name,
+                                   p->targets[item->target].name);
+    }
+    return code;
+}
+
 /* Every device that is used has activations, scratch and a program of its own. */
 static int32_t repeat_rows(struct accel_plan *plan, uint32_t used, struct accel_error *error)
 {
@@ -217,6 +233,8 @@ static int32_t note_devices(struct accel_placer *p, struct total *total)
     for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++)
         if (p->targets[i].used)
             code = note_device(p, &p->targets[i]);
+    if (code == ACCEL_OK)
+        code = note_crossings(p);
     return code == ACCEL_OK ? repeat_rows(p->s->plan, total->devices, p->s->error) : code;
 }
 

@@ -8,6 +8,7 @@ libaccel_core_la_SOURCES += \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/history_read.c \
+	%D%/join.c \
 	%D%/memory.c \
 	%D%/place.c \
 	%D%/placer.h \

@@ -50,9 +50,21 @@ static bool attention_is(const struct accel_plan *plan, const struct accel_profi
     return plan->placed;
 }
 
-static bool one_device(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+/* Layers that lie on several devices run as one piece on each, where every device is of this machine. */
+static bool devices_are_here(const struct accel_plan *plan)
 {
-    return plan->sketched ? !plan->spread
+    for (uint32_t i = 0; i < plan->layers.count; i++) {
+        const struct accel_plan_layer *row = plan->layers.items[i];
+        const struct accel_listed *device = accel_context_find(plan->context, row->device);
+        if (device == NULL || (device->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
+            return false;
+    }
+    return plan->component_count < 2;
+}
+
+static bool placed_here(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    return plan->sketched ? !plan->spread || devices_are_here(plan)
                           : strcmp(setting->value, "auto") == 0 || strcmp(setting->value, "balanced") == 0;
 }
 
@@ -98,7 +110,7 @@ static const struct {
     {"language.type", as_in_file},
     {"audio.type", as_in_file},
     {"attention.kernel", attention_is},
-    {"placement", one_device},
+    {"placement", placed_here},
     {"encoders.parallel", one_component},
     {"load.parallel", one_component},
     {"vision.features", one_component},

@@ -32,6 +32,7 @@ accelctl_tests = \
 	%D%/trace.sh \
 	%D%/verbs.sh \
 	%D%/opencl.sh \
+	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
 EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/schema.py README.md

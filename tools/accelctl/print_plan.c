@@ -263,7 +263,12 @@ static void print_threads(const struct accel_plan *plan)
 {
     uint32_t ranks = 0;
     uint32_t pinned = accel_plan_processor(plan, 0, &ranks) >= 0;
+    const struct accel_device_info *device = accel_plan_device(plan);
 
+    if (device != NULL && device->facts->limits->threads == 0) {
+        printf("threads    none of this process: %s has queues of its own\n", device->name);
+        return;
+    }
     printf("threads    %u, %s", ranks, pinned ? "pinned to processors" : "not pinned");
     for (uint32_t r = 0; pinned && r < ranks; r++)
         printf("%s%" PRId32, r == 0 ? " " : ", ", accel_plan_processor(plan, r, &ranks));

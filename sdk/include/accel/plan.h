@@ -167,6 +167,15 @@ ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_p
 ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
+/**
+ * Puts what the plans of its pieces say in the place of what the plan sketched: bytes of each class and the verdict as
+ * their sums, and their nodes, whose `graph` is then the piece's index. For a plan that is spread over devices (its
+ * layers name several): each piece is a plan for one of them, with its share of the graph placed. Pieces are not kept.
+ * ACCEL_E_INVALID: the plan is not spread, or a piece has not been placed.
+ */
+ACCEL_API int32_t accel_plan_join(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
 /** Weights of one component and role that get the same type for the same reason. Open. */
 struct accel_plan_part {
     uint32_t size;

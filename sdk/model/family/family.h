@@ -48,7 +48,8 @@ struct step_graph {
     uint32_t length;       /* I32 [sequences] */
     uint32_t rows;         /* I32 [outputs]: which tokens want logits */
     uint32_t frequency;    /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
-    uint32_t logits;       /* F32 [outputs, vocabulary] */
+    uint32_t crossed;      /* F32 [tokens, width] that another device has made, else ACCEL_NO_VALUE */
+    uint32_t logits;       /* F32 [outputs, vocabulary]; of a piece, what it gives to the next one */
     uint64_t weight_bytes; /* of the tensors that the graph reads, as they lie in the file */
 };
 

@@ -521,6 +521,7 @@ static int32_t step(const struct model_family *family, const struct accel_model_
     int32_t code;
 
     memset(out_step, 0, sizeof *out_step);
+    out_step->crossed = ACCEL_NO_VALUE;
     m.error = error == NULL ? &own : error;
     code = accel_builder_create(options->stages ? "stages" : "step", &out_step->builder, m.error);
     if (code != ACCEL_OK)

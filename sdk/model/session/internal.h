@@ -91,6 +91,7 @@ enum {
     SLOT_LENGTH,
     SLOT_ROWS,
     SLOT_FREQUENCY,
+    SLOT_CROSSED,
     SLOT_INPUTS
 };
 
@@ -101,6 +102,8 @@ struct accel_session {
     struct step_options options;
     struct step_graph step;
     struct accel_state_part *parts; /* 2 * layers */
+    uint32_t part_count;
+    uint32_t is_loaded;
     struct file_source source;
     struct weight_types types; /* of matrices that are converted; rows and keys are the session's */
     const char **converted;    /* their keys, for the plan */
@@ -129,6 +132,11 @@ struct accel_session {
     struct step_part *step_parts; /* [sequences] */
     uint64_t last[SYMBOLS];       /* symbols of the last step; 0: none has run */
     atomic_uint cancelled;
+
+    struct accel_session **pieces; /* where layers lie on several devices: one after the other makes a step */
+    uint32_t piece_count;          /* 0: the session has the device, and what follows from it, itself */
+    uint32_t is_piece;
+    uint32_t gives; /* of a piece: the value of the whole graph that the next one reads */
 };
 
 /* A session over a plan that has its settings: builds the graph and places it. The plan is the session's where that
@@ -174,6 +182,23 @@ int32_t session_set_create(struct accel_session *session, const uint64_t *symbol
  * tokens out as kv.full says. */
 int32_t session_make_room(struct accel_session *session, struct kv_sequence *sequence, uint64_t count,
                           struct accel_error *error);
+
+/* Places the session, or its pieces, with the plan. */
+int32_t session_place(struct accel_session *session, struct accel_error *error);
+
+/* Runs a set over the slots as they are. */
+int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error);
+
+/* 1 where layers lie on several devices. The plan may be without layers. */
+uint32_t session_is_spread(const struct accel_session *session);
+
+/* Cuts the graph into pieces, plans each for its device, and joins their plans with the session's. May be repeated
+ * before the load. */
+int32_t session_pieces_place(struct accel_session *session, struct accel_error *error);
+void session_pieces_free(struct accel_session *session);
+
+/* Runs the pieces over the slots of the whole. */
+int32_t session_pieces_run(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error);
 
 /* Runs one step over parts whose places are there. Lengths stay as they are. */
 int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,

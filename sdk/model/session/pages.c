@@ -120,7 +120,20 @@ uint64_t session_mapped_bytes(const struct accel_session *session)
     return count_pages(session, 0);
 }
 
+/* Drivers that have weights of their own read the file once. */
+static uint32_t is_mapped(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_MAPPED)
+            return 1;
+    return 0;
+}
+
 uint64_t accel_session_resident(const struct accel_session *session)
 {
-    return count_pages(session, 1);
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < session->piece_count; p++)
+        bytes += accel_session_resident(session->pieces[p]);
+    return session->piece_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, 1) : 0;
 }

@@ -294,6 +294,7 @@ static int32_t make_parts(struct accel_session *session, struct accel_error *err
     session->parts = calloc(c->layers, 2 * sizeof *session->parts);
     if (session->parts == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the parts of %u layers", c->layers);
+    session->part_count = 2 * c->layers;
     for (uint32_t layer = 0; layer < c->layers; layer++) {
         session->parts[2 * layer] =
             (struct accel_state_part){.type = session->options.k_type, .row = (uint64_t)c->kv_heads * c->head_size};
@@ -303,7 +304,7 @@ static int32_t make_parts(struct accel_session *session, struct accel_error *err
     return ACCEL_OK;
 }
 
-static int32_t place(struct accel_session *session, struct accel_error *error)
+int32_t session_place(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
     const struct step_options *options = &session->options;
@@ -315,7 +316,7 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
         .graphs = graphs,
         .symbols = highest,
         .parts = session->parts,
-        .part_count = 2 * session->model->config.layers,
+        .part_count = session->part_count,
         .sets = session->options.batch == 1 ? 1 : 2,
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
@@ -324,6 +325,8 @@ static int32_t place(struct accel_session *session, struct accel_error *error)
         .converted_count = session->types.count,
     };
 
+    if (!session->is_piece && session_is_spread(session))
+        return session_pieces_place(session, error);
     return accel_plan_place(session->plan, &work, error);
 }
 
@@ -346,7 +349,7 @@ int32_t session_retype(struct accel_session *session, const struct weight_type *
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the types of %u weights", count);
     step_graph_free(&session->step);
     code = model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
-    return code == ACCEL_OK ? place(session, error) : code;
+    return code == ACCEL_OK ? session_place(session, error) : code;
 }
 
 static int32_t take_options(const struct accel_session_options *given, struct accel_session_options *out_options,
@@ -384,7 +387,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
         code =
             model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
     if (code == ACCEL_OK)
-        code = place(session, error);
+        code = session_place(session, error);
     if (code == ACCEL_OK) {
         *out_session = session;
     } else {

@@ -6,7 +6,7 @@ static int32_t find_open(const struct accel_session *session, uint32_t index, st
                          struct accel_error *error)
 {
     *out_sequence = NULL;
-    if (session->many == NULL)
+    if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     if (index >= session->kv.count || !session->kv.sequences[index].is_open)
         return accel_error_set(error, ACCEL_E_INVALID, "sequence %u is not open", index);
@@ -35,7 +35,7 @@ int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence
     uint32_t index = 0;
 
     *out_sequence = UINT32_MAX;
-    if (session->many == NULL)
+    if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     while (index < session->kv.count && session->kv.sequences[index].is_open)
         index++;
@@ -121,7 +121,7 @@ int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t 
 
 int32_t accel_session_truncate(struct accel_session *session, uint64_t length, struct accel_error *error)
 {
-    if (session->many == NULL && length == 0)
+    if (!session->is_loaded && length == 0)
         return ACCEL_OK;
     return accel_session_sequence_truncate(session, 0, length, error);
 }
@@ -141,6 +141,17 @@ static int32_t copy_page(struct accel_session *session, const struct kv_copy *co
     return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
 }
 
+/* The caches of a layer lie where the layer does. */
+static int32_t copy_pages(struct accel_session *session, const struct kv_copy *copy, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->piece_count; p++)
+        if (session->pieces[p]->state != NULL)
+            code = copy_page(session->pieces[p], copy, error);
+    return session->piece_count == 0 ? copy_page(session, copy, error) : code;
+}
+
 /* Makes the page of a place the sequence's own. */
 static int32_t own_page(struct accel_session *session, struct kv_sequence *sequence, uint64_t place,
                         struct accel_error *error)
@@ -148,7 +159,7 @@ static int32_t own_page(struct accel_session *session, struct kv_sequence *seque
     struct kv_copy copy;
     int32_t code = kv_own(&session->kv, sequence, place, &copy, error);
 
-    return code == ACCEL_OK && copy.count > 0 ? copy_page(session, &copy, error) : code;
+    return code == ACCEL_OK && copy.count > 0 ? copy_pages(session, &copy, error) : code;
 }
 
 /* The sinks are read once more, where the tokens behind those that left begin: their keys were turned by positions that

@@ -77,39 +77,55 @@ static int32_t make_sequences(struct accel_session *session, struct accel_error 
     return code;
 }
 
-int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
+/* What lies on the device of a session, or of a piece. A piece after the last layer has no caches. */
+static int32_t load_device(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code;
 
-    /* What a load that failed left is freed with the session, and a second one would lose it. */
-    if (session->device != NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "the session has been loaded, or failed to: make another one");
-    code = accel_plan_runnable(session->plan, error);
-    if (code == ACCEL_OK)
-        code = refuse_short(session, error);
-    if (code == ACCEL_OK)
-        session_ask_for_pages(session);
-    if (code == ACCEL_OK)
-        code = accel_plan_open_device(session->plan, &session->device, error);
+    session_ask_for_pages(session);
+    code = accel_plan_open_device(session->plan, &session->device, error);
     if (code == ACCEL_OK)
         code =
             accel_module_create(session->device, graphs, 1, NULL, &session->source.base, NULL, &session->module, error);
     if (code == ACCEL_OK)
         code = accel_weights_create(session->module, &session->source.base, NULL, &session->weights, error);
-    if (code == ACCEL_OK)
-        code = accel_state_create(session->device, session->parts, 2 * session->model->config.layers,
-                                  session->options.slots, &session->state, error);
-    if (code == ACCEL_OK)
-        code = make_sequences(session, error);
+    if (code == ACCEL_OK && session->part_count != 0)
+        code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
+                                  &session->state, error);
     if (code == ACCEL_OK)
         code = make_queue(session, error);
     if (code == ACCEL_OK)
         code = session_slots_create(session, error);
     if (code == ACCEL_OK && session->options.inputs)
         code = session_inputs_create(session, error);
+    return code == ACCEL_OK ? make_sets(session, error) : code;
+}
+
+static int32_t load_pieces(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->piece_count; p++)
+        code = load_device(session->pieces[p], error);
+    return code == ACCEL_OK ? session_slots_create(session, error) : code;
+}
+
+int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code;
+
+    /* What a load that failed left is freed with the session, and a second one would lose it. */
+    if (session->kv.sequences != NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session has been loaded, or failed to: make another one");
+    code = accel_plan_runnable(session->plan, error);
     if (code == ACCEL_OK)
-        code = make_sets(session, error);
+        code = refuse_short(session, error);
+    if (code == ACCEL_OK)
+        code = make_sequences(session, error);
+    if (code == ACCEL_OK)
+        code = session->piece_count != 0 ? load_pieces(session, error) : load_device(session, error);
+    session->is_loaded = code == ACCEL_OK;
     return code;
 }
 
@@ -120,6 +136,7 @@ void accel_session_free(struct accel_session *session)
     accel_set_free(session->one);
     accel_set_free(session->many);
     session_slots_free(session);
+    session_pieces_free(session);
     free(session->inputs);
     accel_queue_free(session->queue);
     accel_state_free(session->state);

@@ -12,6 +12,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/kv.h \
 	%D%/model.c \
 	%D%/pages.c \
+	%D%/pieces.c \
 	%D%/plan.c \
 	%D%/sequences.c \
 	%D%/session.c \

@@ -4,6 +4,23 @@
 
 #include <stdlib.h>
 
+/* Bytes of the host. Where pieces run, what the last of them gives is what the session gives. */
+static int32_t keep_copy(const struct accel_session *session, struct slot *slot, struct accel_error *error)
+{
+    if (session->piece_count != 0 && slot->is_output) {
+        const struct accel_session *last = session->pieces[session->piece_count - 1];
+
+        slot->bytes = last->slots[last->logits_slot].bytes;
+        return ACCEL_OK;
+    }
+    slot->copied = 1;
+    slot->bytes = calloc(1, slot->size);
+    if (slot->bytes == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a copy of %llu bytes",
+                               (unsigned long long)slot->size);
+    return ACCEL_OK;
+}
+
 static int32_t slot_create(struct accel_session *session, struct slot *slot, uint32_t value, uint32_t is_output,
                            struct accel_error *error)
 {
@@ -16,6 +33,8 @@ static int32_t slot_create(struct accel_session *session, struct slot *slot, uin
     if (value == ACCEL_NO_VALUE)
         return ACCEL_OK;
     code = accel_value_bytes(session->step.graph, value, symbols, &slot->size, error);
+    if (code == ACCEL_OK && session->piece_count != 0)
+        return keep_copy(session, slot, error);
     if (code == ACCEL_OK)
         code = accel_buffer_create(session->device, slot->size, 0, &slot->buffer, error);
     if (code != ACCEL_OK)
@@ -23,12 +42,7 @@ static int32_t slot_create(struct accel_session *session, struct slot *slot, uin
     slot->bytes = accel_buffer_address(slot->buffer);
     if (slot->bytes != NULL)
         return ACCEL_OK;
-    slot->copied = 1;
-    slot->bytes = calloc(1, slot->size);
-    if (slot->bytes == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a copy of %llu bytes",
-                               (unsigned long long)slot->size);
-    return ACCEL_OK;
+    return keep_copy(session, slot, error);
 }
 
 static uint32_t count_outputs(const struct accel_graph *graph)
@@ -62,8 +76,8 @@ static int32_t make_work(struct accel_session *session, struct accel_error *erro
 int32_t session_slots_create(struct accel_session *session, struct accel_error *error)
 {
     const struct step_graph *step = &session->step;
-    const uint32_t inputs[SLOT_INPUTS] = {step->ids,   step->position, step->slot, step->table,
-                                          step->first, step->length,   step->rows, step->frequency};
+    const uint32_t inputs[SLOT_INPUTS] = {step->ids,    step->position, step->slot,      step->table,  step->first,
+                                          step->length, step->rows,     step->frequency, step->crossed};
     uint32_t at = SLOT_INPUTS;
     int32_t code = ACCEL_OK;
 
@@ -80,7 +94,7 @@ int32_t session_slots_create(struct accel_session *session, struct accel_error *
             session->logits_slot = at;
         code = slot_create(session, &session->slots[at++], v, 1, error);
     }
-    return code == ACCEL_OK ? make_work(session, error) : code;
+    return code == ACCEL_OK && session->piece_count == 0 ? make_work(session, error) : code;
 }
 
 void session_slots_free(struct accel_session *session)

@@ -45,7 +45,7 @@ static void fill_inputs(struct accel_session *session, const struct step_part *p
     /* A graph gives at least one row. */
     if (outputs == 0)
         ((int32_t *)session->slots[SLOT_ROWS].bytes)[outputs++] = (int32_t)tokens - 1;
-    if (session->slots[SLOT_FREQUENCY].buffer != NULL)
+    if (session->slots[SLOT_FREQUENCY].bytes != NULL)
         rope_frequencies(&session->model->config.rope, (uint64_t)parts[0].position + parts[0].count, NULL,
                          session->slots[SLOT_FREQUENCY].bytes);
     symbols[SYMBOL_TOKENS] = tokens;
@@ -107,19 +107,22 @@ static int32_t run_copied(struct accel_session *session, struct accel_set *set, 
     return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
 }
 
+int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error)
+{
+    struct accel_set *set = symbols[SYMBOL_TOKENS] == 1 && session->one != NULL ? session->one : session->many;
+
+    return session->work_list == NULL ? accel_set_run(set, symbols, error) : run_copied(session, set, symbols, error);
+}
+
 int32_t session_run(struct accel_session *session, const struct step_part *parts, uint32_t count,
                     struct accel_error *error)
 {
     uint64_t symbols[SYMBOLS];
-    struct accel_set *set;
     int32_t code;
 
     fill_inputs(session, parts, count, symbols);
-    set = symbols[SYMBOL_TOKENS] == 1 && session->one != NULL ? session->one : session->many;
-    if (session->work_list == NULL)
-        code = accel_set_run(set, symbols, error);
-    else
-        code = run_copied(session, set, symbols, error);
+    code = session->piece_count != 0 ? session_pieces_run(session, symbols, error)
+                                     : session_run_set(session, symbols, error);
     if (code == ACCEL_OK)
         memcpy(session->last, symbols, sizeof symbols);
     return code;
@@ -160,7 +163,7 @@ static int32_t step(struct accel_session *session, struct step_part *parts, uint
 int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
                           struct accel_error *error)
 {
-    if (session->many == NULL)
+    if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     if (count == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no tokens to feed");
@@ -273,7 +276,7 @@ int32_t accel_session_step(struct accel_session *session, const struct accel_ses
     int32_t code = ACCEL_OK;
 
     *out_logits = NULL;
-    if (session->many == NULL)
+    if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     if (count == 0 || count > session->kv.count)
         return accel_error_set(error, ACCEL_E_INVALID, "a step of %u parts: the session has %u sequences", count,

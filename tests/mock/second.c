@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the cpu driver with a layer around what makes sets, down to their run: see second.h. */
+#include "tests/mock/second.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+struct second_control second;
+
+/* What the cpu driver's own tables are. They are const and the same for all objects, so that one copy is enough. */
+static struct {
+    const struct accel_driver *driver;
+    const struct accel_instance_table *instance;
+    const struct accel_device_table *device;
+    const struct accel_module_table *module;
+    const struct accel_set_table *set;
+} real;
+
+static struct accel_instance_table instance_table;
+static struct accel_device_table device_table;
+static struct accel_module_table module_table;
+static struct accel_set_table set_table;
+
+static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const struct accel_crew *crew,
+                   struct accel_error *error) ACCEL_NOEXCEPT
+{
+    second.runs++;
+    if (second.losing == 0 || second.runs < second.losing)
+        return real.set->run(set, symbols, crew, error);
+    if (error != NULL && error->code == ACCEL_OK) {
+        error->code = ACCEL_E_DEVICE_LOST;
+        snprintf(error->text, sizeof(error->text), "the mock was told to lose it in run %llu",
+                 (unsigned long long)second.runs);
+    }
+    return ACCEL_E_DEVICE_LOST;
+}
+
+static int32_t set_create(struct accel_driver_module *module, const struct accel_set_description *description,
+                          struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = real.module->set_create(module, description, out_set, error);
+    if (code != ACCEL_OK)
+        return code;
+    real.set = (*out_set)->table;
+    set_table = *real.set;
+    set_table.run = run;
+    (*out_set)->table = &set_table;
+    return ACCEL_OK;
+}
+
+static int32_t compile(struct accel_driver_device *device, const struct accel_graph *const *graphs,
+                       uint32_t graph_count, const struct accel_compile_options *options,
+                       const struct accel_source *source, const struct accel_blob_writer *writer,
+                       const struct accel_task *task, struct accel_driver_module **out_module,
+                       struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = real.device->compile(device, graphs, graph_count, options, source, writer, task, out_module, error);
+    if (code != ACCEL_OK)
+        return code;
+    real.module = (*out_module)->table;
+    module_table = *real.module;
+    module_table.set_create = set_create;
+    (*out_module)->table = &module_table;
+    return ACCEL_OK;
+}
+
+static int32_t open_device(struct accel_driver_instance *instance, const char *id, const struct accel_setting *settings,
+                           uint32_t setting_count, struct accel_driver_device **out_device,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = real.instance->open(instance, id, settings, setting_count, out_device, error);
+    if (code != ACCEL_OK)
+        return code;
+    real.device = (*out_device)->table;
+    device_table = *real.device;
+    device_table.compile = compile;
+    (*out_device)->table = &device_table;
+    return ACCEL_OK;
+}
+
+static int32_t attach(const struct accel_host *host, uint32_t minor, struct accel_driver_instance **out_instance,
+                      struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = real.driver->attach(host, minor, out_instance, error);
+    if (code != ACCEL_OK)
+        return code;
+    real.instance = (*out_instance)->table;
+    instance_table = *real.instance;
+    instance_table.open = open_device;
+    (*out_instance)->table = &instance_table;
+    return ACCEL_OK;
+}
+
+const struct accel_driver *second_load(const char *path)
+{
+    static struct accel_driver driver;
+    accel_driver_query_function query;
+    struct accel_error error = {0};
+    void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = file == NULL ? NULL : dlsym(file, "accel_driver_query");
+    memcpy(&query, &symbol, sizeof(query));
+    if (symbol == NULL || query(ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, &real.driver, &error) != ACCEL_OK)
+        return NULL;
+    driver = *real.driver;
+    driver.name = "second";
+    driver.options = NULL;
+    driver.option_count = 0;
+    driver.attach = attach;
+    memset(&second, 0, sizeof(second));
+    return &driver;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A second driver beside the cpu driver: the same code under another name, whose device is lost when the test says so.
+ * Linked into the test, which attaches it.
+ */
+#ifndef ACCEL_TESTS_MOCK_SECOND_H
+#define ACCEL_TESTS_MOCK_SECOND_H
+
+#include <accel/driver.h>
+
+struct second_control {
+    uint64_t runs;   /* that the device has done */
+    uint64_t losing; /* the run from which on it is lost, counted from 1; 0: it never is */
+};
+
+extern struct second_control second;
+
+/** Loads the cpu driver's file and hands out the driver "second"; NULL where it cannot. */
+const struct accel_driver *second_load(const char *path);
+
+#endif

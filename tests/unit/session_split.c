@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers of one model on two devices: the cpu driver, and the same driver under another name. Logits are those of one
+ * device to the bit, memory is as planned, and a device that is lost ends its run alone.
+ */
+#include "session_support.h"
+
+#include <accel/model/plan.h>
+#include <inttypes.h>
+
+#include "core/device/context.h"
+#include "tests/mock/second.h"
+
+enum { PROMPT = 20, WRITTEN = 24 };
+
+static struct accel_context *context;
+
+static int set_up(void **state)
+{
+    const char *build = getenv("ACCEL_TEST_BUILDDIR");
+    const struct accel_driver *driver;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/plugins/cpu/.libs/cpu.so", build == NULL ? "." : build);
+    driver = second_load(path);
+    assert_non_null(driver);
+    context = make_context();
+    OK(accel_context_attach_driver(context, driver, &error));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct accel_error error = {0};
+
+    (void)state;
+    OK(accel_context_free(context, &error));
+    return 0;
+}
+
+/* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. */
+static struct accel_model_plan *make_plan(const char *placement, struct accel_session **out_session)
+{
+    const struct accel_given given[] = {
+        {"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"}, {"compute.activations", "f32", "test"},
+        {"placement", placement, "test"}, {"batch", "16tok", "test"},   {"cpu.threads", "1", "test"},
+    };
+    char path[PATH_BYTES];
+    struct accel_model_plan_options options = {
+        .size = sizeof options, .path = path, .given = given, .given_count = sizeof given / sizeof *given};
+    struct accel_model_plan *plan = NULL;
+    struct accel_error error = {0};
+
+    stories_path(path);
+    OK(accel_model_plan_create(context, &options, &plan, &error));
+    OK(accel_model_plan_session(plan, out_session, &error));
+    OK(accel_session_load(*out_session, &error));
+    return plan;
+}
+
+/* Feeds the prompt and then the likeliest tokens; keeps the logits of the last step. Returns the first failure. */
+static int32_t write_text(struct accel_session *session, int32_t ids[WRITTEN], float *last, uint32_t vocabulary,
+                          struct accel_error *error)
+{
+    int32_t prompt[PROMPT];
+    const float *logits = NULL;
+    int32_t code;
+
+    for (int32_t i = 0; i < PROMPT; i++)
+        prompt[i] = i == 0 ? 1 : 260 + i * 7;
+    code = accel_session_feed(session, prompt, PROMPT, &logits, error);
+    for (uint32_t i = 0; code == ACCEL_OK && i < WRITTEN; i++) {
+        ids[i] = (int32_t)best_of(logits, vocabulary);
+        code = accel_session_feed(session, &ids[i], 1, &logits, error);
+    }
+    if (code == ACCEL_OK)
+        memcpy(last, logits, vocabulary * sizeof *last);
+    return code;
+}
+
+static void check_memory(const struct accel_session *session)
+{
+    const struct accel_plan *plan = accel_session_plan(session);
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+        uint64_t now = 0, peak = 0;
+
+        assert_int_equal(accel_memory_usage(context, row->memory_class, &now, &peak), ACCEL_OK);
+        print_message("  %-16s planned %10" PRIu64 ", now %10" PRIu64 "\n", row->name, row->bytes, now);
+        /* Both drivers keep an instance each, which the plan of each piece has, and other drivers may be attached. */
+        if (row->memory_class != ACCEL_MEMORY_MAPPED && row->memory_class != ACCEL_MEMORY_HOST)
+            assert_int_equal(row->bytes, now);
+        if (row->memory_class == ACCEL_MEMORY_HOST)
+            assert_true(now <= row->bytes);
+    }
+}
+
+static void the_same_text_wherever_layers_lie(void **state)
+{
+    static const char *const placements[] = {
+        "single",
+        "0-1=cpu:cpu0,2-4=second:cpu0",
+        "0-2=second:cpu0,3-4=cpu:cpu0",
+        "0=cpu:cpu0,1-3=second:cpu0,4=cpu:cpu0",
+    };
+    static const uint32_t pieces[] = {1, 2, 2, 3};
+    float *first = NULL, *last = NULL;
+    int32_t wanted[WRITTEN], ids[WRITTEN];
+    struct accel_error error = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof placements / sizeof *placements; i++) {
+        struct accel_session *session;
+        struct accel_model_plan *plan = make_plan(placements[i], &session);
+        uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary, graphs = 0;
+        const struct accel_plan *placed = accel_session_plan(session);
+
+        for (uint32_t n = 0; n < accel_plan_node_count(placed); n++)
+            graphs = accel_plan_node_get(placed, n)->graph + 1;
+        assert_int_equal(graphs, pieces[i]);
+        first = first == NULL ? calloc(vocabulary, sizeof *first) : first;
+        last = last == NULL ? calloc(vocabulary, sizeof *last) : last;
+        second.runs = 0;
+        OK(write_text(session, i == 0 ? wanted : ids, i == 0 ? first : last, vocabulary, &error));
+        assert_int_equal(second.runs, i == 0 ? 0 : 2 + WRITTEN);
+        if (i != 0) {
+            assert_memory_equal(ids, wanted, sizeof ids);
+            assert_memory_equal(last, first, vocabulary * sizeof *last);
+        }
+        check_memory(session);
+        accel_model_plan_free(plan);
+    }
+    free(first);
+    free(last);
+}
+
+/* The run ends with the name of the device and what to do; everything is freed, and another run goes on. */
+static void a_lost_device_ends_its_run(void **state)
+{
+    struct accel_session *session;
+    struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", &session);
+    uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
+    float *last = calloc(vocabulary, sizeof *last);
+    struct accel_error error = {0};
+    int32_t ids[WRITTEN];
+    const float *logits;
+
+    (void)state;
+    second.runs = 0;
+    second.losing = 9;
+    assert_int_equal(write_text(session, ids, last, vocabulary, &error), ACCEL_E_DEVICE_LOST);
+    assert_int_equal(second.runs, 9);
+    assert_non_null(strstr(error.text, "device second:cpu0 was lost: the mock was told to lose it in run 9"));
+    assert_non_null(strstr(error.remedy, "--device"));
+    accel_error_clear(&error);
+    /* What comes after is refused, and does not reach the device. */
+    assert_int_equal(accel_session_feed(session, ids, 1, &logits, &error), ACCEL_E_DEPENDS);
+    assert_int_equal(second.runs, 9);
+    accel_model_plan_free(plan);
+    plan = make_plan("single", &session);
+    OK(write_text(session, ids, last, vocabulary, &error));
+    accel_model_plan_free(plan);
+    /* It may come back. */
+    second.losing = 0;
+    plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", &session);
+    OK(write_text(session, ids, last, vocabulary, &error));
+    accel_model_plan_free(plan);
+    free(last);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_same_text_wherever_layers_lie, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lost_device_ends_its_run, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("session_split", tests, NULL, NULL);
+}
