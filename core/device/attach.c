@@ -161,6 +161,9 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
         drop_devices(context, owner);
         accel_registry_detach(context, owner);
         context->attached.count--;
+    } else if (owner->device_count == 0 && !ACCEL_CAN(owner->instance->table, poll)) {
+        /* Nobody will ask for it, and what it holds would stand beside every plan. */
+        accel_registry_detach(context, owner);
     }
     return code;
 }

@@ -5,7 +5,7 @@ unset ACCEL_DRIVER_PATH ACCEL_PROFILE_PATH ACCEL_PROBE
 # What is printed shall not depend on which OpenCL and Vulkan devices a machine has: the tests of these drivers alone see
 # them.
 case $0 in
-*/opencl.sh | */vulkan.sh) ;;
+*/opencl.sh | */split.sh | */vulkan.sh) ;;
 *)
     OCL_ICD_VENDORS=/nonexistent VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
     export OCL_ICD_VENDORS VK_ICD_FILENAMES VK_DRIVER_FILES
