@@ -3,61 +3,41 @@
 # with dot products of bytes are tested everywhere: their sources are compiled a second time with SIMDe's stand-ins for the
 # instructions, and their real programs run under an emulator where ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Those
 # for aarch64 are cross-built and emulated by `make check-aarch64`, which takes minutes.
-kernels_test_sources = %D%/support.h %D%/support.c %D%/main.c %D%/matmul.c %D%/rows.c %D%/attention.c
-kernels_test_libs = libcpu-kernels.la libaccel-quant.la $(CMOCKA_LIBS) -lm
-kernels_tests = tests/kernels/scalar
-
-tests_kernels_scalar_SOURCES = $(kernels_test_sources)
+kernels_tests = %D%/scalar $(CPU_LEVEL_TESTS)
+EXTRA_PROGRAMS += %D%/avx2 %D%/avxvnni %D%/avx512 %D%/neon %D%/dotprod %D%/i8mm
+check_LTLIBRARIES += libkernels-tests.la
+libkernels_tests_la_SOURCES = %D%/support.h %D%/support.c %D%/matmul.c %D%/rows.c %D%/attention.c
+kernels_test_libs = libkernels-tests.la libcpu-kernels.la libaccel-quant.la $(CMOCKA_LIBS) -lm
+tests_kernels_scalar_SOURCES = %D%/main.c
 tests_kernels_scalar_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_SCALAR
 tests_kernels_scalar_LDADD = $(kernels_test_libs)
-
-if HAVE_AVX2
-kernels_tests += tests/kernels/avx2
-tests_kernels_avx2_SOURCES = $(kernels_test_sources)
+tests_kernels_avx2_SOURCES = %D%/main.c
 tests_kernels_avx2_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX2
 tests_kernels_avx2_LDADD = $(kernels_test_libs)
-endif
-
-if HAVE_AVXVNNI
-kernels_tests += tests/kernels/avxvnni
-tests_kernels_avxvnni_SOURCES = $(kernels_test_sources)
+tests_kernels_avxvnni_SOURCES = %D%/main.c
 tests_kernels_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVXVNNI
 tests_kernels_avxvnni_LDADD = $(kernels_test_libs)
-endif
-
-if HAVE_AVX512
-kernels_tests += tests/kernels/avx512
-tests_kernels_avx512_SOURCES = $(kernels_test_sources)
+tests_kernels_avx512_SOURCES = %D%/main.c
 tests_kernels_avx512_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512
 tests_kernels_avx512_LDADD = $(kernels_test_libs)
-TESTS += tests/kernels/bochs.sh
-endif
-
-if HAVE_NEON
-kernels_tests += tests/kernels/neon
-tests_kernels_neon_SOURCES = $(kernels_test_sources)
+tests_kernels_neon_SOURCES = %D%/main.c
 tests_kernels_neon_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_NEON
 tests_kernels_neon_LDADD = $(kernels_test_libs)
-endif
-
-if HAVE_DOTPROD
-kernels_tests += tests/kernels/dotprod
-tests_kernels_dotprod_SOURCES = $(kernels_test_sources)
+tests_kernels_dotprod_SOURCES = %D%/main.c
 tests_kernels_dotprod_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_DOTPROD
 tests_kernels_dotprod_LDADD = $(kernels_test_libs)
-endif
-
-if HAVE_I8MM
-kernels_tests += tests/kernels/i8mm
-tests_kernels_i8mm_SOURCES = $(kernels_test_sources)
+tests_kernels_i8mm_SOURCES = %D%/main.c
 tests_kernels_i8mm_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_I8MM
 tests_kernels_i8mm_LDADD = $(kernels_test_libs)
+
+if HAVE_AVX512
+TESTS += %D%/bochs.sh
 endif
 
 # What every emulated level has beside its own kernels. The stand-ins are made of AVX2.
 kernels_emulated_rest = $(cpu_kernels_faces) plugins/cpu/kernels/dispatch.c plugins/cpu/kernels/levels.c \
 	plugins/cpu/kernels/detect.c plugins/cpu/kernels/rows8.c
-kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
+kernels_emulated_libs = libkernels-tests.la libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if HAVE_SIMDE
 kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni
@@ -65,13 +45,13 @@ check_LTLIBRARIES += libcpu-kernels-emulated.la libcpu-kernels-emulated-avxvnni.
 libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(kernels_emulated_rest)
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
-tests_kernels_emulated_SOURCES = $(kernels_test_sources)
+tests_kernels_emulated_SOURCES = %D%/main.c
 tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512 -DKERNELS_EMULATED
 tests_kernels_emulated_LDADD = libcpu-kernels-emulated.la $(kernels_emulated_libs)
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(kernels_emulated_rest)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
-tests_kernels_emulated_avxvnni_SOURCES = $(kernels_test_sources)
+tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
 tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVXVNNI -DKERNELS_EMULATED
 tests_kernels_emulated_avxvnni_LDADD = libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)
 else

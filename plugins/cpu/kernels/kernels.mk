@@ -1,65 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels of the cpu driver. libcpu-kernels.la is all of them: the dispatch and the scalar twins, compiled for any
-# processor, and one library per level of vector instructions, the only objects that get the level's flags.
-noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la
+# processor, and one library per level of vector instructions, the only objects that get the level's flags. configure
+# says which levels there are (CPU_LEVEL_LIBRARIES).
+noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIBRARIES)
+EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
+	libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
 cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/levels.h %D%/tile.h
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
 libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/rows8.c
-libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la libaccel-quant.la -lm
+libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_LEVEL_LIBRARIES) libaccel-quant.la -lm
+EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
 
 # Compiled once per level.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/attention_digits.h \
-	%D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h %D%/vector/gemm32.h \
-	%D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c \
-	%D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
-cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h %D%/neon/matmul8.c %D%/neon/gemm_core.c
+cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h \
+	%D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/four.h %D%/vector/few_rows.h \
+	%D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
+	%D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c \
+	%D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c \
+	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/gemm_core.c
+cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h \
+	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 
-if HAVE_AVX2
-noinst_LTLIBRARIES += libcpu-kernels-avx2.la
 libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemm_core.c
 libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-avx2.la
-endif
-
-if HAVE_AVXVNNI
-noinst_LTLIBRARIES += libcpu-kernels-avxvnni.la
 libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
-libcpu_kernels_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI
-libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-avxvnni.la
-endif
-
-if HAVE_AVX512
-noinst_LTLIBRARIES += libcpu-kernels-avx512.la
+libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI
 libcpu_kernels_avx512_la_SOURCES = $(cpu_kernels_avx512)
-libcpu_kernels_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512
-libcpu_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-avx512.la
-endif
-
-if HAVE_NEON
-noinst_LTLIBRARIES += libcpu-kernels-neon.la
+libcpu_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS) -DCPU_BUILD_AVX512
 libcpu_kernels_neon_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_NEON
-libcpu_kernels_neon_la_CFLAGS = $(AM_CFLAGS) $(NEON_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-neon.la
-endif
-
-if HAVE_DOTPROD
-noinst_LTLIBRARIES += libcpu-kernels-dotprod.la
+libcpu_kernels_neon_la_CFLAGS = $(AM_CFLAGS) $(NEON_CFLAGS) -DCPU_BUILD_NEON
 libcpu_kernels_dotprod_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_dotprod_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_NEON
-libcpu_kernels_dotprod_la_CFLAGS = $(AM_CFLAGS) $(DOTPROD_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-dotprod.la
-endif
-
-if HAVE_I8MM
-noinst_LTLIBRARIES += libcpu-kernels-i8mm.la
+libcpu_kernels_dotprod_la_CFLAGS = $(AM_CFLAGS) $(DOTPROD_CFLAGS) -DCPU_BUILD_NEON
 libcpu_kernels_i8mm_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_i8mm_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_NEON
-libcpu_kernels_i8mm_la_CFLAGS = $(AM_CFLAGS) $(I8MM_CFLAGS)
-libcpu_kernels_la_LIBADD += libcpu-kernels-i8mm.la
-endif
+libcpu_kernels_i8mm_la_CFLAGS = $(AM_CFLAGS) $(I8MM_CFLAGS) -DCPU_BUILD_NEON

@@ -13,12 +13,6 @@
 
 #define ROWS CPU_TILE_ROWS
 
-/* What is the same for all blocks; constants for the compiler. */
-struct core {
-    uint32_t shift; /* digits are 1 << shift above their value; 0: not at all */
-    uint32_t fine;  /* two factors a block */
-};
-
 /* Keeps the order in which products are added: the compiler would hold them all, in memory. */
 CPU_INLINE void keep(__m256i acc[ROWS][2], size_t r)
 {
@@ -37,14 +31,14 @@ CPU_INLINE __m256i broadcast4(const void *p)
     return _mm256_set1_epi32(four);
 }
 
-/* 16-bit sums of `steps` runs; sum `part` of the tile takes the center back. */
-CPU_INLINE void products(const struct core core, const uint8_t *digits, const struct cpu_tile *x, size_t part,
-                         size_t from, const size_t steps, __m256i acc[ROWS][2])
+/* 16-bit sums of `steps` runs; sum `part` of the tile takes the center, a power of two, back. */
+CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, size_t part, size_t from,
+                         const size_t steps, __m256i acc[ROWS][2])
 {
-    if (core.shift) {
+    if (center) {
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++)
-            acc[r][0] = acc[r][1] = _mm256_slli_epi16(broadcast4(x->minus[part][r]), (int)core.shift);
+            acc[r][0] = acc[r][1] = _mm256_slli_epi16(broadcast4(x->minus[part][r]), __builtin_ctz((unsigned)center));
     }
     CPU_UNROLL
     for (size_t c = from; c < from + steps; c++) {
@@ -53,8 +47,8 @@ CPU_INLINE void products(const struct core core, const uint8_t *digits, const st
         for (size_t r = 0; r < ROWS; r++) {
             const __m256i four = broadcast4(x->q[c][r]);
             const __m256i p0 = _mm256_maddubs_epi16(w0, four), p1 = _mm256_maddubs_epi16(w1, four);
-            acc[r][0] = c == from && !core.shift ? p0 : _mm256_add_epi16(acc[r][0], p0);
-            acc[r][1] = c == from && !core.shift ? p1 : _mm256_add_epi16(acc[r][1], p1);
+            acc[r][0] = c == from && !center ? p0 : _mm256_add_epi16(acc[r][0], p0);
+            acc[r][1] = c == from && !center ? p1 : _mm256_add_epi16(acc[r][1], p1);
             keep(acc, r);
         }
     }
@@ -71,13 +65,13 @@ CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, f
     }
 }
 
-CPU_INLINE void core_narrow(const struct core core, const struct gemm_panel *panel, const struct cpu_tile *x,
-                            size_t count, float (*sums)[PANEL_ROWS])
+CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
 {
     const __m256i ones = _mm256_set1_epi16(1);
     for (size_t b = 0; b < count; b++) {
         __m256i acc[ROWS][2];
-        products(core, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        products(center, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             const __m256i dot[2] = {_mm256_madd_epi16(acc[r][0], ones), _mm256_madd_epi16(acc[r][1], ones)};
@@ -87,29 +81,29 @@ CPU_INLINE void core_narrow(const struct core core, const struct gemm_panel *pan
 }
 
 /* One block whose sums, times factors and x's scales, are added to `part`. */
-CPU_INLINE void super_block(const struct core core, const struct gemm_panel *panel, size_t b, const struct cpu_tile *x,
-                            float (*part)[PANEL_ROWS])
+CPU_INLINE void super_block(const int center, const int fine, const struct gemm_panel *panel, size_t b,
+                            const struct cpu_tile *x, float (*part)[PANEL_ROWS])
 {
     const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
     __m256i acc[ROWS][2], first[ROWS][2];
-    if (core.fine) {
-        products(core, digits, x, 1, 0, 4, acc);
+    if (fine) {
+        products(center, digits, x, 1, 0, 4, acc);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             first[r][0] = _mm256_madd_epi16(acc[r][0], load_run(panel->factor[b][0]));
             first[r][1] = _mm256_madd_epi16(acc[r][1], load_run(panel->factor[b][0] + 8));
         }
-        products(core, digits, x, 2, 4, 4, acc);
+        products(center, digits, x, 2, 4, 4, acc);
     } else {
-        products(core, digits, x, 0, 0, 8, acc);
+        products(center, digits, x, 0, 0, 8, acc);
     }
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++) {
         const __m256 scale = _mm256_broadcast_ss(&x->scale[r]);
         CPU_UNROLL
         for (size_t h = 0; h < 2; h++) {
-            __m256i dot = _mm256_madd_epi16(acc[r][h], load_run(panel->factor[b][core.fine] + 8 * h));
-            if (core.fine)
+            __m256i dot = _mm256_madd_epi16(acc[r][h], load_run(panel->factor[b][fine] + 8 * h));
+            if (fine)
                 dot = _mm256_add_epi32(dot, first[r][h]);
             const __m256 sum = _mm256_loadu_ps(part[r] + 8 * h);
             _mm256_storeu_ps(part[r] + 8 * h, _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scale, sum));
@@ -117,7 +111,7 @@ CPU_INLINE void super_block(const struct core core, const struct gemm_panel *pan
     }
 }
 
-CPU_INLINE void core_super(const struct core core, const struct gemm_panel *panel, const struct cpu_tile *x,
+CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
                            size_t count, float (*sums)[PANEL_ROWS])
 {
     for (size_t at = 0; at < count; at += 8) {
@@ -128,7 +122,7 @@ CPU_INLINE void core_super(const struct core core, const struct gemm_panel *pane
         __asm__ volatile("" : "+r"(part) : : "memory");
 #endif
         for (size_t b = at; b < at + 8; b++)
-            super_block(core, panel, b, x + b, part);
+            super_block(center, fine, panel, b, x + b, part);
         CPU_UNROLL
         for (size_t i = 0; i < ROWS * PANEL_ROWS; i += 8) {
             float *sum = sums[i / PANEL_ROWS] + i % PANEL_ROWS;
@@ -171,49 +165,4 @@ void CPU_NAME(core_wide)(const struct gemm_panel *panel, const struct cpu_tile *
     }
 }
 
-/* m times the sums of x; part is where in the tile they are. */
-CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
-                       float (*sums)[PANEL_ROWS])
-{
-    __m256 acc[ROWS][2];
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++) {
-        acc[r][0] = _mm256_loadu_ps(sums[r]);
-        acc[r][1] = _mm256_loadu_ps(sums[r] + 8);
-    }
-    for (size_t b = 0; b < count; b++) {
-        CPU_UNROLL
-        for (size_t i = 0; i < halves; i++) {
-            const __m256 m0 = _mm256_loadu_ps(panel->m[b][i]), m1 = _mm256_loadu_ps(panel->m[b][i] + 8);
-            CPU_UNROLL
-            for (size_t r = 0; r < ROWS; r++) {
-                const __m256 sum = _mm256_broadcast_ss(&x[b].sum[halves == 1 ? 0 : 1 + i][r]);
-                acc[r][0] = _mm256_fmadd_ps(m0, sum, acc[r][0]);
-                acc[r][1] = _mm256_fmadd_ps(m1, sum, acc[r][1]);
-            }
-        }
-    }
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++) {
-        _mm256_storeu_ps(sums[r], acc[r][0]);
-        _mm256_storeu_ps(sums[r] + 8, acc[r][1]);
-    }
-}
-
-#define CORE(name, body)                                                                                               \
-    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
-                        float(*sums)[PANEL_ROWS])                                                                      \
-    {                                                                                                                  \
-        body;                                                                                                          \
-    }
-
-CORE(core_narrow0, core_narrow((struct core){0, 0}, panel, x, count, sums))
-CORE(core_narrow8, core_narrow((struct core){3, 0}, panel, x, count, sums))
-CORE(core_narrow16, core_narrow((struct core){4, 0}, panel, x, count, sums))
-CORE(core_super0, core_super((struct core){0, 0}, panel, x, count, sums))
-CORE(core_super16, core_super((struct core){4, 0}, panel, x, count, sums))
-CORE(core_fine0, core_super((struct core){0, 1}, panel, x, count, sums))
-CORE(core_fine4, core_super((struct core){2, 1}, panel, x, count, sums))
-CORE(core_fine32, core_super((struct core){5, 1}, panel, x, count, sums))
-CORE(minima_block, minima(1, panel, x, count, sums))
-CORE(minima_half, minima(2, panel, x, count, sums))
+#include "plugins/cpu/kernels/vector/core_list.h"

@@ -2,53 +2,23 @@
 /*
  * Matmul of quantized weights with activations rounded to 8 bits, AVX2.
  *
- * Few rows of x (up to FEW4, FEW8): 4 rows of W are read where they lie, one or two blocks at a time, with two rows of
- * x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Many rows: vector/gemm.c.
+ * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, one or two blocks at a time, with two rows
+ * of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Many rows: vector/gemm.c.
  *
  * Measured on one core of a shared Zen 3 server, 2048 x 2048: one row of x 18.9 GB/s of Q4_0 and 31 GB/s of Q8_0 from
  * the second cache, above what a core reads from memory (11 to 17 GB/s). From memory, beside a plain read in the same
  * run on one core that others disturbed: Q4_0 100 %, Q8_0 99 %; 79 % where each row asked for its own lines far ahead
  * instead of for those of the next four rows in their order.
  */
-#include "plugins/cpu/kernels/vector/finish.h"
-#include "plugins/cpu/kernels/vector/gemm.h"
-#include "plugins/cpu/kernels/vector/gemv.h"
+#include "plugins/cpu/kernels/vector/four.h"
 
-#define FEW4 2u /* rows of x up to which the first way is the faster one, by bits of W: measured */
+#define FEW4 2u /* measured */
 #define FEW8 6u
-#define PAIR 2u
-#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
-
-/* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
-CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
-{
-    if (f.bits == 4) {
-        const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
-        __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
-        return _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
-    }
-    __m256i digits = _mm256_loadu_si256((const __m256i *)p);
-    return f.planar ? _mm256_xor_si256(digits, _mm256_set1_epi8((char)0x80)) : digits;
-}
 
 /* Products of 32 digits with 32 of x, added up to 8 integers. */
 CPU_INLINE __m256i dot32(const struct layout f, __m256i digits, __m256i x)
 {
     return f.bits == 4 ? dot32u(digits, x) : dot32s(digits, x);
-}
-
-/* The halves `stride` bytes apart. */
-CPU_INLINE __m128 four_halves(const uint8_t *p, size_t stride)
-{
-    uint16_t h[4];
-    CPU_UNROLL
-    for (size_t r = 0; r < 4; r++)
-        memcpy(&h[r], p + r * stride, 2);
-    __m128i v = _mm_cvtsi32_si128(h[0]);
-    v = _mm_insert_epi16(v, h[1], 1);
-    v = _mm_insert_epi16(v, h[2], 2);
-    v = _mm_insert_epi16(v, h[3], 3);
-    return _mm_cvtph_ps(v);
 }
 
 /* Element r of each half of v, everywhere. */
@@ -72,14 +42,6 @@ CPU_INLINE __m128 sum4(const __m256 v[4])
     __m256 a = _mm256_hadd_ps(v[0], v[1]), b = _mm256_hadd_ps(v[2], v[3]), c = _mm256_hadd_ps(a, b);
     return _mm_add_ps(_mm256_castps256_ps128(c), _mm256_extractf128_ps(c, 1));
 }
-
-/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
-struct four {
-    const uint8_t *digits;
-    const uint8_t *scales;
-    size_t digits_stride;
-    size_t scales_stride;
-};
 
 /* What is summed up over the blocks: 4 rows of W with up to PAIR rows of x. */
 struct few {
@@ -205,72 +167,4 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
     }
 }
 
-/* Up to FEW8 rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
-CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                           size_t end)
-{
-    for (size_t j = begin; j < end; j += COLUMNS) {
-        float sums[FEW8][COLUMNS + 4];
-        size_t count = least(COLUMNS, end - j);
-        for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
-            int whole = count - at >= 4;
-            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
-                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
-            size_t r = 0;
-            for (; r + PAIR <= rows; r += PAIR)
-                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
-            if (r < rows)
-                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
-        }
-        for (size_t r = 0; r < rows; r++)
-            finish_row(call, i + r, j, count, sums[r]);
-    }
-}
-
-CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    const size_t few = f.bits == 4 ? FEW4 : FEW8;
-    if (begin >= end || (call->m > few && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
-        return;
-    for (size_t i = 0; i < call->m; i += FEW8)
-        matmul_few(f, call, i, least(FEW8, call->m - i), begin, end);
-}
-
-void CPU_NAME(matmul8_q8_0)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_0)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_1)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q8_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q8_G32, call, begin, end))
-        matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q8_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q8_G128, call, begin, end))
-        matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q4_G32, call, begin, end))
-        matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q4_G128, call, begin, end))
-        matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
-}
+#include "plugins/cpu/kernels/vector/few_rows.h"

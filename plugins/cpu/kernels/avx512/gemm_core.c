@@ -97,43 +97,6 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
     }
 }
 
-/* m times the sums of x, of blocks or of both halves. */
-CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
-                       float (*sums)[PANEL_ROWS])
-{
-    __m512 total[ROWS];
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++)
-        total[r] = _mm512_loadu_ps(sums[r]);
-    for (size_t b = 0; b < count; b++) {
-        CPU_UNROLL
-        for (size_t i = 0; i < halves; i++) {
-            const __m512 m = _mm512_loadu_ps(panel->m[b][i]);
-            CPU_UNROLL
-            for (size_t r = 0; r < ROWS; r++)
-                total[r] = _mm512_fmadd_ps(m, _mm512_set1_ps(x[b].sum[halves == 1 ? 0 : 1 + i][r]), total[r]);
-        }
-    }
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++)
-        _mm512_storeu_ps(sums[r], total[r]);
-}
+#include "plugins/cpu/kernels/vector/core_list.h"
 
-#define CORE(name, body)                                                                                               \
-    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
-                        float(*sums)[PANEL_ROWS])                                                                      \
-    {                                                                                                                  \
-        body;                                                                                                          \
-    }
-
-CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
-CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
-CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
 CORE(core_wide, core_narrow(128, panel, x, count, sums))
-CORE(core_super0, core_super(0, 0, panel, x, count, sums))
-CORE(core_super16, core_super(16, 0, panel, x, count, sums))
-CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
-CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
-CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
-CORE(minima_block, minima(1, panel, x, count, sums))
-CORE(minima_half, minima(2, panel, x, count, sums))

@@ -2,29 +2,13 @@
 /*
  * Matmul of quantized weights with activations rounded to 8 bits, AVX-512 with VNNI.
  *
- * Few rows of x (up to FEW): 4 rows of W are read where they lie, two blocks at a time, each with up to two rows of x.
- * Bound: bytes of W.
- * Many rows: vector/gemm.c. No speed is stated: measured on emulators only.
+ * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, two blocks at a time, each with up to two
+ * rows of x. Bound: bytes of W. Many rows: vector/gemm.c. No speed is stated: measured on emulators only.
  */
-#include "plugins/cpu/kernels/vector/finish.h"
-#include "plugins/cpu/kernels/vector/gemm.h"
-#include "plugins/cpu/kernels/vector/gemv.h"
+#include "plugins/cpu/kernels/vector/four.h"
 
-#define FEW 4u
-#define PAIR 2u
-#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
-
-/* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */
-CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
-{
-    if (f.bits == 4) {
-        const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
-        __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
-        return _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
-    }
-    __m256i digits = _mm256_loadu_si256((const __m256i *)p);
-    return f.planar ? _mm256_xor_si256(digits, _mm256_set1_epi8((char)0x80)) : digits;
-}
+#define FEW4 4u
+#define FEW8 4u
 
 CPU_INLINE __m512i join(__m256i low, __m256i high)
 {
@@ -41,20 +25,6 @@ CPU_INLINE __m512i dot64(const struct layout f, __m512i digits, __m512i x)
     return _mm512_dpbusd_epi32(zero, _mm512_abs_epi8(digits), turned);
 }
 
-/* The halves `stride` bytes apart. */
-CPU_INLINE __m128 four_halves(const uint8_t *p, size_t stride)
-{
-    uint16_t h[4];
-    CPU_UNROLL
-    for (size_t r = 0; r < 4; r++)
-        memcpy(&h[r], p + r * stride, 2);
-    __m128i v = _mm_cvtsi32_si128(h[0]);
-    v = _mm_insert_epi16(v, h[1], 1);
-    v = _mm_insert_epi16(v, h[2], 2);
-    v = _mm_insert_epi16(v, h[3], 3);
-    return _mm_cvtph_ps(v);
-}
-
 /* Element r of each quarter of v, everywhere in it. */
 CPU_INLINE __m512 spread(__m512 v, size_t r)
 {
@@ -69,14 +39,6 @@ CPU_INLINE __m512 spread(__m512 v, size_t r)
         return _mm512_permute_ps(v, 0xff);
     }
 }
-
-/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
-struct four {
-    const uint8_t *digits;
-    const uint8_t *scales;
-    size_t digits_stride;
-    size_t scales_stride;
-};
 
 /* The rows of x that go with them, and their sums so far. */
 struct few {
@@ -166,71 +128,4 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
     }
 }
 
-/* Up to FEW rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
-CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                           size_t end)
-{
-    for (size_t j = begin; j < end; j += COLUMNS) {
-        float sums[FEW][COLUMNS + 4];
-        size_t count = least(COLUMNS, end - j);
-        for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
-            int whole = count - at >= 4;
-            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
-                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
-            size_t r = 0;
-            for (; r + PAIR <= rows; r += PAIR)
-                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
-            if (r < rows)
-                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
-        }
-        for (size_t r = 0; r < rows; r++)
-            finish_row(call, i + r, j, count, sums[r]);
-    }
-}
-
-CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (begin >= end || (call->m > FEW && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
-        return;
-    for (size_t i = 0; i < call->m; i += FEW)
-        matmul_few(f, call, i, least(FEW, call->m - i), begin, end);
-}
-
-void CPU_NAME(matmul8_q8_0)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q8_0, ACCEL_Q8_0, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_0)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q4_0, ACCEL_Q4_0, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_1)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul8(layout_q4_1, ACCEL_Q4_1, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q8_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q8_G32, call, begin, end))
-        matmul8(layout_q8_g32, ACCEL_Q8_G32, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q8_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q8_G128, call, begin, end))
-        matmul8(layout_q8_g128, ACCEL_Q8_G128, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_g32)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q4_G32, call, begin, end))
-        matmul8(layout_q4_g32, ACCEL_Q4_G32, call, begin, end);
-}
-
-void CPU_NAME(matmul8_q4_g128)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (!CPU_NAME(gemv8)(ACCEL_Q4_G128, call, begin, end))
-        matmul8(layout_q4_g128, ACCEL_Q4_G128, call, begin, end);
-}
+#include "plugins/cpu/kernels/vector/few_rows.h"

@@ -93,50 +93,6 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
     }
 }
 
-/* m times the sums of x, of blocks or of both halves. */
-CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
-                       float (*sums)[PANEL_ROWS])
-{
-    __m256 acc[ROWS][2];
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++) {
-        acc[r][0] = _mm256_loadu_ps(sums[r]);
-        acc[r][1] = _mm256_loadu_ps(sums[r] + 8);
-    }
-    for (size_t b = 0; b < count; b++) {
-        CPU_UNROLL
-        for (size_t i = 0; i < halves; i++) {
-            const __m256 m0 = _mm256_loadu_ps(panel->m[b][i]), m1 = _mm256_loadu_ps(panel->m[b][i] + 8);
-            CPU_UNROLL
-            for (size_t r = 0; r < ROWS; r++) {
-                const __m256 sum = _mm256_broadcast_ss(&x[b].sum[halves == 1 ? 0 : 1 + i][r]);
-                acc[r][0] = _mm256_fmadd_ps(m0, sum, acc[r][0]);
-                acc[r][1] = _mm256_fmadd_ps(m1, sum, acc[r][1]);
-            }
-        }
-    }
-    CPU_UNROLL
-    for (size_t r = 0; r < ROWS; r++) {
-        _mm256_storeu_ps(sums[r], acc[r][0]);
-        _mm256_storeu_ps(sums[r] + 8, acc[r][1]);
-    }
-}
+#include "plugins/cpu/kernels/vector/core_list.h"
 
-#define CORE(name, body)                                                                                               \
-    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
-                        float(*sums)[PANEL_ROWS])                                                                      \
-    {                                                                                                                  \
-        body;                                                                                                          \
-    }
-
-CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
-CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
-CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
 CORE(core_wide, core_narrow(128, panel, x, count, sums))
-CORE(core_super0, core_super(0, 0, panel, x, count, sums))
-CORE(core_super16, core_super(16, 0, panel, x, count, sums))
-CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
-CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
-CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
-CORE(minima_block, minima(1, panel, x, count, sums))
-CORE(minima_half, minima(2, panel, x, count, sums))

@@ -168,47 +168,6 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
     }
 }
 
-/* m times the sums of x, of blocks or of both halves. */
-CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
-                       float (*sums)[PANEL_ROWS])
-{
-    float32x4_t acc[ROWS][VECTORS];
-    CPU_UNROLL
-    for (size_t i = 0; i < ROWS * VECTORS; i++)
-        acc[i / VECTORS][i % VECTORS] = vld1q_f32(sums[i / VECTORS] + i % VECTORS * 4);
-    for (size_t b = 0; b < count; b++) {
-        CPU_UNROLL
-        for (size_t i = 0; i < halves; i++) {
-            const float32x4_t sum = vld1q_f32(x[b].sum[halves == 1 ? 0 : 1 + i]);
-            CPU_UNROLL
-            for (size_t v = 0; v < VECTORS; v++) {
-                const float32x4_t m = vld1q_f32(panel->m[b][i] + 4 * v);
-                CPU_UNROLL
-                for (size_t r = 0; r < ROWS; r++)
-                    acc[r][v] = vfmaq_f32(acc[r][v], m, vdupq_n_f32(sum[r]));
-            }
-        }
-    }
-    CPU_UNROLL
-    for (size_t i = 0; i < ROWS * VECTORS; i++)
-        vst1q_f32(sums[i / VECTORS] + i % VECTORS * 4, acc[i / VECTORS][i % VECTORS]);
-}
+#include "plugins/cpu/kernels/vector/core_list.h"
 
-#define CORE(name, body)                                                                                               \
-    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
-                        float(*sums)[PANEL_ROWS])                                                                      \
-    {                                                                                                                  \
-        body;                                                                                                          \
-    }
-
-CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
-CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
-CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
 CORE(core_wide, core_narrow(0, panel, x, count, sums))
-CORE(core_super0, core_super(0, 0, panel, x, count, sums))
-CORE(core_super16, core_super(16, 0, panel, x, count, sums))
-CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
-CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
-CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
-CORE(minima_block, minima(1, panel, x, count, sums))
-CORE(minima_half, minima(2, panel, x, count, sums))

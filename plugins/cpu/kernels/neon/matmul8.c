@@ -2,46 +2,14 @@
 /*
  * Matmul of quantized weights with activations rounded to 8 bits, aarch64.
  *
- * Few rows of x (up to FEW): 4 rows of W are read where they lie, a block at a time, with two rows of x; the sums of
- * the four rows end in one vector, which one multiply-add scales. Bound: bytes of W. Many rows: vector/gemm.c. No speed
- * is stated: run on an emulator only.
+ * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, a block at a time, with two rows of x; the
+ * sums of the four rows end in one vector, which one multiply-add scales. Bound: bytes of W. Many rows: vector/gemm.c.
+ * No speed is stated: run on an emulator only.
  */
-#include "plugins/cpu/kernels/vector/finish.h"
-#include "plugins/cpu/kernels/vector/gemm.h"
-#include "plugins/cpu/kernels/vector/gemv.h"
+#include "plugins/cpu/kernels/vector/four.h"
 
-#define FEW 4u
-#define PAIR 2u
-#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
-
-/* 32 digits in two registers: 4 bits as 0 .. 15, 8 bits with their sign. */
-CPU_INLINE __m256i load_digits(const struct layout f, const uint8_t *p)
-{
-    const uint8x16_t first = vld1q_u8(p);
-    if (f.bits == 4)
-        return (__m256i){vreinterpretq_s8_u8(first & 15), vreinterpretq_s8_u8(first >> 4)};
-    const uint8x16_t second = vld1q_u8(p + 16);
-    const uint8_t flip = f.planar ? 0x80 : 0;
-    return (__m256i){vreinterpretq_s8_u8(first ^ flip), vreinterpretq_s8_u8(second ^ flip)};
-}
-
-/* The halves `stride` bytes apart. */
-CPU_INLINE float32x4_t four_halves(const uint8_t *p, size_t stride)
-{
-    uint16x4_t h = vld1_dup_u16((const uint16_t *)(const void *)p);
-    h = vld1_lane_u16((const uint16_t *)(const void *)(p + stride), h, 1);
-    h = vld1_lane_u16((const uint16_t *)(const void *)(p + 2 * stride), h, 2);
-    h = vld1_lane_u16((const uint16_t *)(const void *)(p + 3 * stride), h, 3);
-    return vcvt_f32_f16(vreinterpret_f16_u16(h));
-}
-
-/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
-struct four {
-    const uint8_t *digits;
-    const uint8_t *scales;
-    size_t digits_stride;
-    size_t scales_stride;
-};
+#define FEW4 4u
+#define FEW8 4u
 
 /* The rows of x that go with them, and their sums so far. */
 struct few {
@@ -103,46 +71,4 @@ CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, co
     }
 }
 
-/* Up to FEW rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
-CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                           size_t end)
-{
-    for (size_t j = begin; j < end; j += COLUMNS) {
-        float sums[FEW][COLUMNS + 4];
-        const size_t count = least(COLUMNS, end - j);
-        for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
-            const int whole = count - at >= 4;
-            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
-                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
-            size_t r = 0;
-            for (; r + PAIR <= rows; r += PAIR)
-                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
-            if (r < rows)
-                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
-        }
-        for (size_t r = 0; r < rows; r++)
-            finish_row(call, i + r, j, count, sums[r]);
-    }
-}
-
-CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (begin >= end || (call->m > FEW && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
-        return;
-    for (size_t i = 0; i < call->m; i += FEW)
-        matmul_few(f, call, i, least(FEW, call->m - i), begin, end);
-}
-
-#define MATMUL8(name, type)                                                                                            \
-    void CPU_NAME(matmul8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                             \
-    {                                                                                                                  \
-        matmul8(layout_##name, type, call, begin, end);                                                                \
-    }
-
-MATMUL8(q8_0, ACCEL_Q8_0)
-MATMUL8(q4_0, ACCEL_Q4_0)
-MATMUL8(q4_1, ACCEL_Q4_1)
-MATMUL8(q8_g32, ACCEL_Q8_G32)
-MATMUL8(q8_g128, ACCEL_Q8_G128)
-MATMUL8(q4_g32, ACCEL_Q4_G32)
-MATMUL8(q4_g128, ACCEL_Q4_G128)
+#include "plugins/cpu/kernels/vector/few_rows.h"
