@@ -173,10 +173,10 @@ static void bench_rows(struct problem *p, size_t threads)
     printf(" Gmac/s\n");
 }
 
-/* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128) as multiply-adds. */
+/* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128, 512) as multiply-adds. */
 static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, int by_rows, size_t threads)
 {
-    enum { M = 128, K = 2048, SMALL_N = 2048, ROWS = 32 };
+    enum { M = 512, K = 2048, SMALL_N = 2048, ROWS = 32 };
     struct accel_format format;
     const int weight = cpu_weight_of(type);
     struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.k = K, .x_stride = K}};
@@ -195,14 +195,18 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     void *rounded = must(malloc(cpu_rows8_bytes(M, K)));
     cpu_rows8_place(rounded, M, K, &p.call.x8);
     table->quantize(x, K, K, &p.call.x8, 0, M);
+    float *arranged = must(malloc(cpu_rows32_bytes(M, K)));
+    table->arrange(x, K, M, K, arranged, 0, M);
+    p.call.x32 = arranged;
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
     if (by_rows)
         bench_rows(&p, threads);
     else
         bench_decode(&p, &format, threads);
-    for (size_t m = 8; !by_rows && m <= M; m *= m == 8 ? 2 : 8) {
+    for (size_t m = 8; !by_rows && m <= M; m *= m == 8 ? 2 : m == 16 ? 8 : 4) {
         p.call.m = m;
+        table->arrange(x, K, m, K, arranged, 0, m);
         p.call.n = SMALL_N;
         p.call.y_stride = SMALL_N;
         double operations = (double)m * SMALL_N * K;
@@ -213,6 +217,7 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     free(x);
     free(y);
     free(rounded);
+    free(arranged);
     free((void *)p.call.w.plane[0]);
     free((void *)p.call.w.plane[1]);
     free((void *)p.call.w.plane[2]);

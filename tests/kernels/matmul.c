@@ -134,10 +134,11 @@ struct inputs {
     float *y;
     struct cpu_rows8 x8;
     void *rounded;
+    float *arranged;
     size_t m, n, k;
 };
 
-static struct inputs inputs_new(const struct cpu_kernels *twins, size_t m, size_t n, size_t k)
+static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n, size_t k)
 {
     struct inputs in = {.m = m, .n = n, .k = k};
     in.x = guard_new(m * k * sizeof(float));
@@ -156,7 +157,10 @@ static struct inputs inputs_new(const struct cpu_kernels *twins, size_t m, size_
     in.rounded = guard_new(cpu_rows8_bytes(m, k));
     cpu_rows8_place(in.rounded, m, k, &in.x8);
     if (k % 32 == 0)
-        twins->quantize(in.x, k, k, &in.x8, 0, m);
+        tables->twins.quantize(in.x, k, k, &in.x8, 0, m);
+    in.arranged = guard_new(cpu_rows32_bytes(m, k));
+    tables->kernels.arrange(in.x, k, m, k, in.arranged, 0, m > CPU_ROWS32 ? CPU_ROWS32 : m);
+    tables->kernels.arrange(in.x, k, m, k, in.arranged, CPU_ROWS32, m > CPU_ROWS32 ? m : CPU_ROWS32);
     return in;
 }
 
@@ -167,6 +171,7 @@ static void inputs_free(struct inputs *in)
     guard_free(in->residual, in->m * in->n * sizeof(float));
     guard_free(in->y, in->m * in->n * sizeof(float));
     guard_free(in->rounded, cpu_rows8_bytes(in->m, in->k));
+    guard_free(in->arranged, cpu_rows32_bytes(in->m, in->k));
 }
 
 static double largest_half(const struct weights *w, uint32_t plane, size_t row)
@@ -232,7 +237,7 @@ static void run_case(const struct tables *tables, uint32_t type, int eight, size
     const int weight = cpu_weight_of(type);
     cpu_matmul_fn *kernel = eight ? tables->kernels.matmul8[weight] : tables->kernels.matmul[weight];
     struct weights w = weights_new(type, n, k);
-    struct inputs in = inputs_new(&tables->twins, m, n, k);
+    struct inputs in = inputs_new(tables, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
     char what[64];
     size_t begin = random_below(3) == 0 ? random_below((uint32_t)n) : 0,
@@ -242,6 +247,7 @@ static void run_case(const struct tables *tables, uint32_t type, int eight, size
         call.x8 = in.x8;
     else
         call.x = in.x;
+    call.x32 = eight || random_below(8) == 0 ? NULL : in.arranged;
     call.x_stride = k;
     call.bias = random_below(2) ? in.bias : NULL;
     call.residual = random_below(2) ? in.residual : NULL;
@@ -341,7 +347,7 @@ void test_matmul_alias(void **state)
     const struct tables *tables = *state;
     enum { M = 6, N = 21, K = 256, STRIDE = 300 };
     struct weights w = weights_new(ACCEL_Q4_0, N, K);
-    struct inputs in = inputs_new(&tables->twins, M, N, K);
+    struct inputs in = inputs_new(tables, M, N, K);
     float x[M * STRIDE], y[M * STRIDE], apart[M * STRIDE];
     for (size_t i = 0; i < M; i++) {
         memcpy(x + i * STRIDE, in.x + i * K, K * sizeof(float));
@@ -353,6 +359,7 @@ void test_matmul_alias(void **state)
                               .k = K,
                               .x = x,
                               .x_stride = STRIDE,
+                              .x32 = in.arranged,
                               .x8 = in.x8,
                               .y = apart,
                               .y_stride = STRIDE,

@@ -99,6 +99,18 @@ void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_row
 typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin,
                              size_t end);
 
+/* Rows of x in F32 from which on matmul wants them arranged: for fewer it reads them as they lie. */
+#define CPU_ROWS32_FROM 6u
+
+/* A unit in which rows are arranged. */
+#define CPU_ROWS32 12u
+
+/* Bytes that m rows of k values take when they are arranged, as each level's matmul of many rows reads them. */
+size_t cpu_rows32_bytes(size_t m, size_t k);
+
+/* Arranges rows begin .. end of x [rows, k]; `begin` is a multiple of CPU_ROWS32, and so is `end` or it is `rows`. */
+typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end);
+
 /* y [m, n] = function(x [m, k] W^T + bias [n]) + residual [m, n]. The quantized types want k as a multiple of their
  * group. */
 struct cpu_matmul {
@@ -108,6 +120,7 @@ struct cpu_matmul {
     size_t k;
     const float *x;        /* slot `matmul` */
     size_t x_stride;       /* elements from row to row of x, k or more */
+    const float *x32;      /* slot `matmul`: x as cpu_arrange_fn left it; NULL: not made, and many rows are slow */
     struct cpu_rows8 x8;   /* slot `matmul8`: x as cpu_quantize_fn rounded it */
     const float *bias;     /* NULL: none */
     const float *residual; /* NULL: none; may be y */
@@ -249,6 +262,7 @@ struct cpu_kernels {
     cpu_matmul_fn *matmul8[CPU_WEIGHTS]; /* x rounded to 8 bits */
     cpu_embed_fn *embed[CPU_WEIGHTS];
     cpu_quantize_fn *quantize;
+    cpu_arrange_fn *arrange;
     cpu_norm_fn *rms_norm;
     cpu_norm_fn *layer_norm;
     cpu_rotary_fn *rotary;

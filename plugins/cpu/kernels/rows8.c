@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the arrays of rounded activations lie in one piece of memory: tiles, scales, sums, digits. */
+/*
+ * Where activations lie that were brought into another form, in one piece of memory. Rounded to 8 bits: tiles, scales,
+ * sums, digits. In F32: tiles of rows, of one level's height, which divides CPU_ROWS32.
+ */
 #include "config.h"
 
 #include "kernels.h"
@@ -23,4 +26,9 @@ void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_row
     out_rows->scale = (float *)((struct cpu_tile *)memory + tiles);
     out_rows->sum = out_rows->scale + m * (k / CPU_BLOCK);
     out_rows->q = (int8_t *)(out_rows->sum + m * (k / CPU_BLOCK));
+}
+
+size_t cpu_rows32_bytes(size_t m, size_t k)
+{
+    return (m + CPU_ROWS32 - 1) / CPU_ROWS32 * CPU_ROWS32 * k * sizeof(float);
 }

@@ -2,7 +2,32 @@
 /* Matmul and embed: what reads weights. */
 #include "plugins/cpu/operators/operators.h"
 
+/* Forms of x: rounded to 8 bits, arranged in F32, and the second for many rows with the first for few. */
 #define FORM_ROWS8 1u
+#define FORM_ROWS32 2u
+#define FORM_EITHER 3u
+
+/* Levels in a table lie on no grid of 8 bits, so that many rows of x are multiplied with them as floats. */
+static uint32_t form_of(const struct sdk_call *call)
+{
+    const uint32_t type = call->inputs[1]->type;
+
+    if ((call->variant & CPU_ROUNDED) == 0)
+        return FORM_ROWS32;
+    return (call->variant & 0xffu) == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? FORM_EITHER
+                                                                                                  : FORM_ROWS8;
+}
+
+/* The form that the rows of this step take; 0: none. */
+static uint32_t form_now(const struct sdk_call *call)
+{
+    const uint32_t form = form_of(call);
+    const uint32_t many = call->inputs[0]->rows >= CPU_ROWS32_FROM;
+
+    if (form == FORM_ROWS32)
+        return many ? FORM_ROWS32 : 0;
+    return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
+}
 
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix)
@@ -38,19 +63,23 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
 
 uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
 {
-    if ((call->variant & CPU_ROUNDED) == 0)
-        return 0;
-    *out_form = FORM_ROWS8;
-    return cpu_rows8_bytes(call->inputs[0]->rows, call->inputs[0]->width);
+    const struct sdk_tensor *x = call->inputs[0];
+    const uint32_t now = form_now(call);
+
+    *out_form = form_of(call);
+    if (now == FORM_ROWS32)
+        return cpu_rows32_bytes(x->rows, x->width);
+    return now == FORM_ROWS8 ? cpu_rows8_bytes(x->rows, x->width) : 0;
 }
 
 /* A single row is cut into blocks, which are rounded alone. */
 uint64_t cpu_matmul_form_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct sdk_tensor *x = call->inputs[0];
+    const uint32_t now = form_now(call);
 
-    *out_grain = x->rows > 1 ? CPU_TILE_ROWS : CPU_BLOCK;
-    return x->rows > 1 ? x->rows : x->width;
+    *out_grain = now == FORM_ROWS32 ? CPU_ROWS32 : x->rows > 1 ? CPU_TILE_ROWS : CPU_BLOCK;
+    return now == 0 ? 0 : x->rows > 1 ? x->rows : x->width;
 }
 
 void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
@@ -59,6 +88,10 @@ void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t 
     const struct sdk_tensor *x = call->inputs[0];
     struct cpu_rows8 rows8;
 
+    if (form_now(call) == FORM_ROWS32) {
+        device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->form, begin, end);
+        return;
+    }
     cpu_rows8_place(call->form, x->rows, x->width, &rows8);
     if (x->rows > 1)
         device->kernels.quantize(x->planes[0], x->width, x->width, &rows8, begin, end);
@@ -95,7 +128,8 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     };
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
-    if ((call->variant & CPU_ROUNDED) == 0) {
+    if (form_now(call) != FORM_ROWS8) {
+        matmul.x32 = form_now(call) == FORM_ROWS32 ? call->form : NULL;
         device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }

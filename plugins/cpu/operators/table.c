@@ -19,6 +19,7 @@
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
         .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
+        .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts, .form_part = cpu_matmul_form_part,               \
         .work = cpu_matmul_work                                                                                        \
     }
 #define EMBED(weight, text)                                                                                            \

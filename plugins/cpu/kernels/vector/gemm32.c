@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matmul of many rows of activations in F32, for all types of weights: two vectors of rows of W are decoded, CHUNK
- * values at a time, and turned so that a vector holds one value of each row; all rows of x pass over that panel, six at
- * a time, a broadcast value of x for two multiply-adds. Tile: 2 vectors x 6 rows, 12 sums in registers. Bound:
- * operations, two multiply-adds a cycle.
+ * values at a time, and turned so that a vector holds one value of each row; all rows of x pass over that panel, a tile
+ * of them at a time, a broadcast value of x for two multiply-adds. x was arranged before, so that a tile is read as one
+ * stream. Tile: 2 vectors x 6 rows, 12 sums in 16 registers, or x 12 rows where there are 32. Bound: operations, two
+ * multiply-adds a cycle.
  */
 #include "gemm32.h"
 #include "finish.h"
 
 #define W_ROWS (2u * VN)
 #define CHUNK 256u /* of k: a panel of 16 KiB, or 32 with vectors of 16 */
-#if defined(CPU_BUILD_NEON)
-#define TILE_X 12u /* 24 sums in 32 registers */
+#if defined(CPU_BUILD_NEON) || defined(CPU_BUILD_AVX512)
+#define TILE_X 12u
 #else
 #define TILE_X 6u
 #endif
-#define X_ROWS 240u /* rows of x per pass over a panel: a multiple of the tile */
+#define X_ROWS 264u /* rows of x per pass over a panel: with CHUNK values each they stay in the second cache */
+#define PANELS (64u / W_ROWS) /* that they meet there */
+#define LINE 64u
 
 /* Eight rows of eight values, `stride` apart, to eight vectors with a value of each row, W_ROWS apart. */
 static void turn8(const float *from, size_t stride, float *to)
@@ -61,8 +64,8 @@ static void fill(decode_fn *decode, const struct cpu_matmul *call, size_t j, siz
     }
 }
 
-/* Adds the products of `count` values with `rows` (a constant) rows of x to `sums`. */
-CPU_INLINE void tile(const float (*panel)[W_ROWS], const float *x, size_t stride, size_t count, const size_t rows,
+/* Adds the products of `count` values with `rows` (a constant) rows of a tile of x to `sums`. */
+CPU_INLINE void tile(const float (*panel)[W_ROWS], const float *x, size_t count, const size_t rows,
                      float (*sums)[W_ROWS])
 {
     vf acc[TILE_X][2];
@@ -71,11 +74,11 @@ CPU_INLINE void tile(const float (*panel)[W_ROWS], const float *x, size_t stride
         acc[r][0] = v_load(sums[r]);
         acc[r][1] = v_load(sums[r] + VN);
     }
-    for (size_t l = 0; l < count; l++) {
+    for (size_t l = 0; l < count; l++, x += TILE_X) {
         const vf w0 = v_load(panel[l]), w1 = v_load(panel[l] + VN);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
-            const vf value = v_set(x[r * stride + l]);
+            const vf value = v_set(x[r]);
             acc[r][0] = v_fma(w0, value, acc[r][0]);
             acc[r][1] = v_fma(w1, value, acc[r][1]);
         }
@@ -87,33 +90,116 @@ CPU_INLINE void tile(const float (*panel)[W_ROWS], const float *x, size_t stride
     }
 }
 
+/* The part of W of which the next panel is made: bytes from .. to of W_ROWS rows, asked for in as many pieces as there
+ * are tiles. Past the end of a matrix that does nothing. */
+struct ahead {
+    const char *row;
+    size_t stride;
+    size_t from;
+    size_t to;
+    size_t at;
+    size_t lines; /* in a piece */
+};
+
+static struct ahead part_ahead(const struct cpu_matmul *call, size_t j, size_t at, size_t rows)
+{
+    const size_t stride = call->w.stride[0], to = stride * least(call->k, at + CHUNK) / call->k;
+    const size_t from = stride * at / call->k, tiles = (rows + TILE_X - 1) / TILE_X;
+    const size_t lines = W_ROWS * ((to - from) / LINE + 1);
+    return (struct ahead){(const char *)call->w.plane[0] + j * stride, stride, from, to, from, (lines - 1) / tiles + 1};
+}
+
+static void ask_piece(struct ahead *ahead)
+{
+    for (size_t i = 0; i < ahead->lines; i++) {
+        __builtin_prefetch(ahead->row + ahead->at, 0, 2);
+        ahead->at += LINE;
+        if (ahead->at < ahead->to)
+            continue;
+        ahead->row += ahead->stride;
+        ahead->at = ahead->from;
+    }
+}
+
 /* All rows of x of a pass over one panel. */
-static void pass(const float (*panel)[W_ROWS], const float *x, size_t stride, size_t count, size_t rows,
+static void pass(const float (*panel)[W_ROWS], const float *x, size_t count, size_t rows, struct ahead ahead,
                  float (*sums)[W_ROWS])
 {
-    for (; rows >= TILE_X; rows -= TILE_X, x += TILE_X * stride, sums += TILE_X)
-        tile(panel, x, stride, count, TILE_X, sums);
-    for (; rows >= 2; rows -= 2, x += 2 * stride, sums += 2)
-        tile(panel, x, stride, count, 2, sums);
-    if (rows)
-        tile(panel, x, stride, count, 1, sums);
+    for (; rows > TILE_X / 2; rows -= least(rows, TILE_X), x += TILE_X * count, sums += TILE_X) {
+        ask_piece(&ahead);
+        tile(panel, x, count, TILE_X, sums);
+    }
+    if (rows == 0)
+        return;
+    ask_piece(&ahead);
+    if (rows > 2)
+        tile(panel, x, count, TILE_X / 2, sums);
+    else
+        tile(panel, x, count, 2, sums);
+}
+
+/* Rows i .. i + rows of x with up to PANELS panels of W, from row j on. */
+static void block(decode_fn *decode, const struct cpu_matmul *call, size_t i, size_t rows, size_t j, size_t end)
+{
+    const size_t arranged = (call->m + CPU_ROWS32 - 1) / CPU_ROWS32 * CPU_ROWS32;
+    const size_t panels = least(PANELS, (end - j + W_ROWS - 1) / W_ROWS);
+    float sums[PANELS][X_ROWS][W_ROWS], panel[CHUNK][W_ROWS];
+    for (size_t p = 0; p < panels; p++)
+        memset(sums[p], 0, (rows + TILE_X - 1) / TILE_X * TILE_X * sizeof(sums[p][0]));
+    for (size_t at = 0; at < call->k; at += CHUNK) {
+        const size_t count = least(CHUNK, call->k - at);
+        const float *x = call->x32 + at * arranged + i * count;
+        for (size_t p = 0; p < panels; p++) {
+            const int more = p + 1 < panels, last = at + count == call->k;
+            const struct ahead ahead = part_ahead(call,
+                                                  j + (more   ? (p + 1) * W_ROWS
+                                                       : last ? panels * W_ROWS
+                                                              : 0),
+                                                  more   ? at
+                                                  : last ? 0
+                                                         : at + count,
+                                                  rows);
+            fill(decode, call, j + p * W_ROWS, end, at, count, panel);
+            pass((const float(*)[W_ROWS])panel, x, count, rows, ahead, sums[p]);
+        }
+    }
+    for (size_t p = 0; p < panels; p++) {
+        const size_t at = j + p * W_ROWS;
+        for (size_t r = 0; r < rows; r++)
+            finish_row(call, i + r, at, least(W_ROWS, end - at), sums[p][r]);
+    }
 }
 
 void CPU_NAME(gemm32)(decode_fn *decode, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    for (size_t i = 0; i < call->m; i += X_ROWS) {
-        const size_t rows = least(X_ROWS, call->m - i);
-        for (size_t j = begin; j < end; j += W_ROWS) {
-            float sums[X_ROWS][W_ROWS], panel[CHUNK][W_ROWS];
-            memset(sums, 0, rows * sizeof(sums[0]));
-            for (size_t at = 0; at < call->k; at += CHUNK) {
-                const size_t count = least(CHUNK, call->k - at);
-                fill(decode, call, j, end, at, count, panel);
-                pass((const float(*)[W_ROWS])panel, call->x + i * call->x_stride + at, call->x_stride, count, rows,
-                     sums);
-            }
-            for (size_t r = 0; r < rows; r++)
-                finish_row(call, i + r, j, least(W_ROWS, end - j), sums[r]);
-        }
+    const size_t blocks = (call->m + X_ROWS - 1) / X_ROWS, units = (call->m + CPU_ROWS32 - 1) / CPU_ROWS32;
+    const size_t step = (units + blocks - 1) / blocks * CPU_ROWS32;
+    for (size_t i = 0; i < call->m; i += step) {
+        for (size_t j = begin; j < end; j += PANELS * W_ROWS)
+            block(decode, call, i, least(step, call->m - i), j, end);
+    }
+}
+
+/* A tile of x: values l of its rows lie side by side. Missing rows repeat the last; nobody stores their results. */
+static void arrange_tile(const float *x, size_t stride, size_t rows, size_t count, float *out)
+{
+    const float *from[TILE_X];
+    for (size_t r = 0; r < TILE_X; r++)
+        from[r] = x + least(r, rows - 1) * stride;
+    for (size_t l = 0; l < count; l++, out += TILE_X) {
+        CPU_UNROLL
+        for (size_t r = 0; r < TILE_X; r++)
+            out[r] = from[r][l];
+    }
+}
+
+/* Chunk after chunk of k, in each tile after tile. */
+void CPU_NAME(arrange)(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end)
+{
+    const size_t arranged = (rows + CPU_ROWS32 - 1) / CPU_ROWS32 * CPU_ROWS32;
+    for (size_t at = 0; at < k; at += CHUNK) {
+        const size_t count = least(CHUNK, k - at);
+        for (size_t r = begin; r < end; r += TILE_X)
+            arrange_tile(x + r * stride + at, stride, least(TILE_X, end - r), count, out + at * arranged + r * count);
     }
 }

@@ -5,8 +5,6 @@
 
 #include "vec.h"
 
-#define GEMM32_FROM 6u /* fewest rows of x for which it is the faster way */
-
 /* What decodes values at .. at + count of a row of W; `at` and `count` are multiples of 32 for quantized types. */
 typedef void decode_fn(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out);
 

@@ -244,7 +244,7 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
 CPU_INLINE void matmul(decode_fn *decode, const int read, const struct layout f, const struct cpu_matmul *call,
                        size_t begin, size_t end)
 {
-    if (call->m >= GEMM32_FROM) {
+    if (call->m >= CPU_ROWS32_FROM && call->x32 != NULL) {
         CPU_NAME(gemm32)(decode, call, begin, end);
         return;
     }
