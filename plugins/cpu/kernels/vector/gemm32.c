@@ -5,6 +5,9 @@
  * of them at a time, a broadcast value of x for two multiply-adds. x was arranged before, so that a tile is read as one
  * stream. Tile: 2 vectors x 6 rows, 12 sums in 16 registers, or x 12 rows where there are 32. Bound: operations, two
  * multiply-adds a cycle.
+ *
+ * Measured on one core of a shared Zen 3 server, 2048 x 2048 with 512 rows of x: 43 to 46 Gmac/s of F16, BF16 and F32,
+ * of 51 that multiply-adds reach alone in the same run.
  */
 #include "gemm32.h"
 #include "finish.h"

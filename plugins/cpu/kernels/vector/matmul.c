@@ -5,7 +5,7 @@
  * place), with 3 rows of x; 12 sums in registers. Up to 3 rows of x are multiplied with digits and halves as they come.
  * Bound: bytes of W for one row of x, multiply-adds for many.
  * Measured with AVX2 on one core of a shared Zen 3 server: one row of x reads 17 to 19 GB/s of F32 (a plain read had 11
- * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations); 128 rows 25 Gmac/s, half of the peak of 51.
+ * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations).
  */
 #include "finish.h"
 #include "gemm32.h"
