@@ -37,7 +37,7 @@ endif
 # What every emulated level has beside its own kernels. The stand-ins are made of AVX2.
 kernels_emulated_rest = $(cpu_kernels_faces) plugins/cpu/kernels/dispatch.c plugins/cpu/kernels/levels.c \
 	plugins/cpu/kernels/detect.c plugins/cpu/kernels/rows8.c
-kernels_emulated_libs = libkernels-tests.la libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
+kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if HAVE_SIMDE
 kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni
@@ -47,13 +47,13 @@ libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULAT
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
 tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512 -DKERNELS_EMULATED
-tests_kernels_emulated_LDADD = libcpu-kernels-emulated.la $(kernels_emulated_libs)
+tests_kernels_emulated_LDADD = libkernels-tests.la libcpu-kernels-emulated.la $(kernels_emulated_libs)
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(kernels_emulated_rest)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
 tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVXVNNI -DKERNELS_EMULATED
-tests_kernels_emulated_avxvnni_LDADD = libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)
+tests_kernels_emulated_avxvnni_LDADD = libkernels-tests.la libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)
 else
 TESTS += tests/kernels/emulated_absent.sh
 endif
