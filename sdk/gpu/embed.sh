@@ -7,8 +7,8 @@
 #   constants  names with commas between, GROUP first
 #   variants   for SPIR-V: sets of features with commas between, most wanted first; a set joins names with '+', '-' is
 #              the set of none. Each is compiled with -DHAS_NAME=1. OpenCL compiles the text on the device, where
-#              the macros say what the device has. 'opencl': no SPIR-V is made of this source.
-#   defines    -DNAME=value with commas between, or '-'
+#              the macros say what the device has; a name without '-' is of devices that have the last set. 'opencl': no SPIR-V is made of this source.
+#   defines    -DNAME=value with commas between, or '-'; 'spirv' among them: OpenCL has no source of this name
 # Texts see ACCEL_OPENCL or ACCEL_GLSL. For GLSL constants are macros C_NAME with their ids. Lines that begin with '# '
 # are comments. Environment: GLSLC. The optimizer refuses code that is not valid: see HAS_OFFSET of weights.h.
 set -eu
@@ -55,16 +55,19 @@ sed -e '/^# /d' -e '/^#$/d' -e '/^$/d' "$def" >"$work/def"
 while read -r name file constants variants defines; do
   symbol=$(echo "$file" | tr -c 'a-zA-Z0-9\n' '_')
   if [ "$mode" = opencl ]; then
+    case ,$defines, in *,spirv,*) continue ;; esac
+    case ,$variants, in *,-,* | *,opencl,*) needs=0 ;; *) needs=$(feature_bits "${variants##*,}") ;; esac
     if [ ! -e "$work/$symbol.done" ]; then
       flatten "$file" >"$work/text"
       { echo "static const unsigned char text_$symbol[] = {"; bytes_of "$work/text"; echo '};'; } >>"$work/head"
       : >"$work/$symbol.done"
     fi
-    echo "{\"$name\", \"$(spaced "$constants")\", \"$(spaced "$defines")\", text_$symbol, sizeof text_$symbol - 1, 0, 0}," \
+    echo "{\"$name\", \"$(spaced "$constants")\", \"$(spaced "$defines")\", text_$symbol, sizeof text_$symbol - 1, $needs, 0}," \
       >>"$work/rows"
     continue
   fi
   [ "$variants" != opencl ] || continue
+  defines=$(echo "$defines" | sed 's/,spirv$//')
   { echo '#version 450'; flatten "$file"; } >"$work/text.comp"
   ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
   for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do

@@ -5,6 +5,8 @@
  *
  *     model FILE [PROMPT [TOKENS [ROUNDS [KEY=VALUE...]]]]      without: 512 64 5
  *
+ * A device is named by device=NAME.
+ *
  * Tokens are numbers without sense; sampling is left out. Weights are touched once before the clock starts.
  */
 #include <accel/accel.h>
@@ -86,7 +88,7 @@ static void measure(struct bench *b, uint64_t rounds)
     print_line("decode", b->tokens, tokens, rounds);
 }
 
-static uint32_t read_settings(int count, char **arguments, struct accel_given *given)
+static uint32_t read_settings(int count, char **arguments, struct accel_given *given, const char **out_device)
 {
     uint32_t settings = 0;
 
@@ -96,6 +98,10 @@ static uint32_t read_settings(int count, char **arguments, struct accel_given *g
         if (equals == NULL)
             continue;
         *equals = '\0';
+        if (strcmp(arguments[i], "device") == 0) {
+            *out_device = equals + 1;
+            continue;
+        }
         given[settings++] = (struct accel_given){arguments[i], equals + 1, "benchmark's arguments"};
     }
     return settings;
@@ -122,7 +128,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: model FILE [PROMPT [TOKENS [ROUNDS [KEY=VALUE...]]]]\n");
         return 2;
     }
-    options.given_count = read_settings(count, arguments, given);
+    options.given_count = read_settings(count, arguments, given, &options.device);
     stop_on(accel_context_create(NULL, &context, &error), &error);
     stop_on(accel_context_discover(context, &error), &error);
     stop_on(accel_model_open(arguments[1], NULL, &model, &error), &error);

@@ -6,14 +6,61 @@
 #include "sdk/gpu/kernels/rows.h"
 
 /* OpenCL on CPUs: an item is a thread's worth of work in vectors of 8. */
-static const struct gpu_arrangement vectors = {"matmul_vec8", 1, 1, 2, 16, 64, 16, 1, 0};
+static const struct gpu_arrangement vectors = {
+    .matmul = "matmul_vec8",
+    .lanes = 1,
+    .slices = 1,
+    .rows = 2,
+    .row_group = 16,
+    .element_group = 64,
+    .attention = 16,
+    .parts = 1,
+    .tile = {"matmul_tile8", .group = 1, .lanes = 1, .side = 1, .m = 3, .steps = 16, .depth = 2, .quads = 8, .from = 6},
+};
+
 /* Vulkan on CPUs: items are lanes of vectors, and each pays for a load of its own. The lanes of a matmul are a subgroup
  * where that is 4 or 8, which hands x round (matmul_vec.k); with 16 they are none. */
-static const struct gpu_arrangement lanes4 = {"matmul_vec", 4, 1, 4, 8, 64, 8, 1, 0};
-static const struct gpu_arrangement lanes8 = {"matmul_vec", 8, 1, 4, 8, 64, 8, 1, 0};
-static const struct gpu_arrangement lanes16 = {"matmul_vec", 16, 1, 4, 8, 64, 8, 1, 0};
-static const struct gpu_arrangement small = {"matmul_vec", 32, 4, 4, 64, 64, 64, 1, 4};
-static const struct gpu_arrangement gpu = {"matmul_vec", 32, 8, 8, 256, 256, 64, 8, 4};
+#define LANES(source, count, most)                                                                                     \
+    {                                                                                                                  \
+        .matmul = (source), .lanes = (count), .slices = 1, .rows = (most), .row_group = 8, .element_group = 64,        \
+        .attention = 8, .parts = 1                                                                                     \
+    }
+
+static const struct gpu_arrangement lanes4 = LANES("matmul_vec4", 4, 4);
+static const struct gpu_arrangement lanes8 = LANES("matmul_vec4", 8, 8);
+static const struct gpu_arrangement lanes16 = LANES("matmul_vec", 16, 4);
+
+static const struct gpu_arrangement small = {
+    .matmul = "matmul_vec",
+    .lanes = 32,
+    .slices = 4,
+    .rows = 4,
+    .row_group = 64,
+    .element_group = 64,
+    .attention = 64,
+    .parts = 1,
+    .heads = 4,
+    .tile = {"matmul_tile", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 1, .quads = 4, .from = 8},
+    .dot = {"matmul_dot", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
+};
+
+static const struct gpu_arrangement gpu = {
+    .matmul = "matmul_vec",
+    .lanes = 32,
+    .slices = 8,
+    .rows = 4,
+    .row_group = 256,
+    .element_group = 256,
+    .attention = 64,
+    .parts = 8,
+    .heads = 4,
+    .tile = {"matmul_tile", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 1, .quads = 2,
+             .from = 8},
+    .dot = {"matmul_dot", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
+};
+
+/* What the tiles of `gpu` take of local memory, rounded up. */
+#define TILE_BYTES 20480u
 
 const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
 {
@@ -25,5 +72,7 @@ const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
                : limits->subgroup == 4 ? &lanes4
                : limits->subgroup == 8 ? &lanes8
                                        : &lanes16;
-    return limits->arrangement == GPU_ARRANGE_SMALL || limits->group_items < 256 ? &small : &gpu;
+    return limits->arrangement == GPU_ARRANGE_SMALL || limits->group_items < 256 || limits->local_bytes < TILE_BYTES
+               ? &small
+               : &gpu;
 }

@@ -7,6 +7,13 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #endif
+#ifdef DOT
+/* OpSDotKHR of packed bytes. glslc 2023.2 has no name for it. */
+#extension GL_EXT_spirv_intrinsics : require
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018],
+                  id = 4450) int sdot4(uint a, uint b, spirv_literal int format);
+#define DOT4(a, b) sdot4(a, b, 0)
+#endif
 #define CONSTANT(name) layout(constant_id = C_##name) const uint name = 1u;
 #define CONST(name, value) const uint name = value;
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
@@ -36,6 +43,7 @@
 #define POINTER(type, name)
 #define OUTPOINTER(type, name)
 #define PASS(name)
+#define WITH_PARAMETERS
 #define SHARED(type, name, count) shared type name[count];
 #define SHARED_HERE(type, name, count)
 
@@ -46,6 +54,7 @@
 #define ITEM gl_LocalInvocationID.x
 #define BARRIER barrier()
 #define UNROLL [[unroll]]
+#define NOT_UNROLLED
 
 #define float2 vec2
 #define float4 vec4
@@ -88,17 +97,47 @@ uint half_bits(float value)
     return sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13u & 1u)) >> 13u;
 }
 
+/* Digits are small: converting them as signed integers is quicker on CPUs. */
+#ifndef VEC_ROWS
 #define VEC 1u
+#define ROW_WORD uint
 #define vuint uint
 #define vint int
 #define vfloat float
 #define VLOAD(buffer, i) buffer[i]
-#define VFLOAT(u) float(u)
+#define VFLOAT(u) float(int(u))
 #define VINT(u) int(u)
 #define VBITS(u) uintBitsToFloat(u)
 #define VSPLIT(value, parts) parts[0] = value
 #define VSET(x) (x)
+#define LOCAL_LOAD(array, i) array[i]
+#define LOCAL_STORE(array, i, value) array[i] = value
 #define VLOOKUP(table, q) table[q]
 #define VGATHER(buffer, at, q) half_low(buffer[(at) + ((q) >> 1) * 32u] >> (((q)&1u) * 16u))
 #define vhalf half_low
+#else
+/* Planes of matrices begin at multiples of 256 bytes, and a lane's rows at multiples of 4 words. */
+#define VEC 4u
+#define ROW_WORD uvec4
+#define vuint uvec4
+#define vint ivec4
+#define vfloat vec4
+#define VLOAD(buffer, i) buffer[(i) >> 2]
+#define VFLOAT(u) vec4(ivec4(u))
+#define VINT(u) ivec4(u)
+#define VBITS(u) uintBitsToFloat(u)
+#define VSPLIT(value, parts)                                                                                           \
+    parts[0] = value.x;                                                                                                \
+    parts[1] = value.y;                                                                                                \
+    parts[2] = value.z;                                                                                                \
+    parts[3] = value.w
+#define VSET(x) vec4(x)
+#define VLOOKUP(table, q) vec4(table[q.x], table[q.y], table[q.z], table[q.w])
+#define GATHER1(buffer, at, q, lane)                                                                                   \
+    half_low(buffer[((at) >> 2) + ((q) >> 1) * 8u][lane] >> (((q)&1u) * 16u))
+#define VGATHER(buffer, at, q)                                                                                         \
+    vec4(GATHER1(buffer, at, q.x, 0), GATHER1(buffer, at, q.y, 1), GATHER1(buffer, at, q.z, 2),                        \
+         GATHER1(buffer, at, q.w, 3))
+#define vhalf(v) vec4(half_low((v).x), half_low((v).y), half_low((v).z), half_low((v).w))
+#endif
 #endif

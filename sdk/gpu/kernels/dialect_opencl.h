@@ -2,6 +2,9 @@
 /* The dialect as OpenCL C 1.2; dialect.h says what it means. Constants are macros of the compiler's command line. */
 #ifdef ACCEL_OPENCL
 #pragma OPENCL FP_CONTRACT ON
+#ifdef DOT
+#define DOT4(a, b) dot_4x8packed_ss_int(a, b)
+#endif
 #define CONSTANT(name)
 #define CONST(name, value) enum { name = value };
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \
@@ -22,6 +25,7 @@
 #define POINTER(type, name) global const type *name,
 #define OUTPOINTER(type, name) global type *name,
 #define PASS(name) name,
+#define WITH_PARAMETERS const struct parameters p,
 #define SHARED(type, name, count)
 #define SHARED_HERE(type, name, count) local type name[count];
 
@@ -32,6 +36,7 @@
 #define ITEM ((uint)get_local_id(0))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define UNROLL _Pragma("unroll")
+#define NOT_UNROLLED _Pragma("unroll 1")
 
 #define make4 (float4)
 #define LOAD4(buffer, i) vload4(0, (buffer) + (i))
@@ -70,6 +75,8 @@ typedef float vfloat;
 #define VBITS(u) as_float(u)
 #define VSPLIT(value, parts) (parts)[0] = value
 #define VSET(x) (x)
+#define LOCAL_LOAD(array, i) (array)[i]
+#define LOCAL_STORE(array, i, value) (array)[i] = value
 #define VLOOKUP(table, q) table[q]
 #define VGATHER(buffer, at, q) half_low((buffer)[(at) + ((q) >> 1) * 32u] >> (((q)&1u) * 16u))
 FN vfloat vhalf(vuint w)
@@ -87,6 +94,8 @@ typedef float8 vfloat;
 #define VBITS(u) as_float8(u)
 #define VSPLIT(value, parts) vstore8(value, 0, parts)
 #define VSET(x) ((float8)(x))
+#define LOCAL_LOAD(array, i) vload8(0, (array) + (i))
+#define LOCAL_STORE(array, i, value) vstore8(value, 0, (array) + (i))
 #define VLOOKUP(table, q)                                                                                              \
     (float8)(table[q.s0], table[q.s1], table[q.s2], table[q.s3], table[q.s4], table[q.s5], table[q.s6], table[q.s7])
 #define GATHER1(buffer, at, q, lane) half_low((buffer)[(at) + lane + (q >> 1) * 32u] >> ((q & 1u) * 16u))

@@ -4,7 +4,8 @@
 
 #include <accel/ops.h>
 
-#define EXACT 4e-6 /* F32 with sums in any order, and offsets taken out of sums */
+#define EXACT 4e-6   /* F32 with sums in any order, and offsets taken out of sums */
+#define ROUNDED 1e-2 /* x rounded to 8 bits in blocks of 32 */
 
 #define ROW(op_, text, check_, lower_)                                                                                 \
     {                                                                                                                  \
@@ -13,6 +14,14 @@
 
 const struct gpu_row gpu_rows[] = {
     ROW(ACCEL_OP_EMBED, "embed", gpu_embed_check, gpu_embed_lower),
+    {.op = ACCEL_OP_MATMUL,
+     .variant = GPU_MATMUL_DOT,
+     .name = "matmul, x in 8 bits",
+     .precision = ACCEL_Q8_0,
+     .features = GPU_FEATURE_DOT8,
+     .tolerance = ROUNDED,
+     .check = gpu_matmul_dot_check,
+     .lower = gpu_matmul_lower},
     ROW(ACCEL_OP_MATMUL, "matmul", gpu_matmul_check, gpu_matmul_lower),
     ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, gpu_norm_lower),

@@ -8,6 +8,23 @@
 
 #include "sdk/gpu/kernel.h"
 
+/* Variants of matmul. */
+#define GPU_MATMUL_DOT 1u /**< many rows of x are rounded to 8 bits */
+
+/** How the matmul of many rows is cut: the constants of matmul_tile.k. */
+struct gpu_tile {
+    const char *source; /**< NULL: there is none, the one of few rows does them */
+    uint32_t group;
+    uint32_t lanes;
+    uint32_t side;
+    uint32_t m;
+    uint32_t steps;
+    uint32_t depth;
+    uint32_t quads;
+    uint32_t from; /**< rows of x from which on it is quicker */
+    uint32_t zero;
+};
+
 /** How kernels are cut on a device. */
 struct gpu_arrangement {
     const char *matmul;     /**< source of the matmul of few rows */
@@ -19,6 +36,8 @@ struct gpu_arrangement {
     uint32_t attention;     /**< items of a workgroup of attention */
     uint32_t parts;         /**< parts of the keys of few tokens */
     uint32_t heads;         /**< heads that share a sine, 0: all */
+    struct gpu_tile tile;   /**< matmul of many rows */
+    struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
 };
 
 /** The arrangement for a device. */
@@ -34,6 +53,7 @@ void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix,
 /** Rows of part `part`. */
 uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part);
 
+const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node);

@@ -5,6 +5,8 @@
 
 #include <accel/ops.h>
 
+#include <string.h>
+
 struct gpu_bind gpu_read(const struct gpu_tensor *tensor)
 {
     return (struct gpu_bind){.tensor = tensor, .access = GPU_BIND_READ};
@@ -48,50 +50,103 @@ const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *n
     return matrix_reason(gpu_node_input(node, 1));
 }
 
-/* A launch for `m` rows of x at a time; no groups when this step has another number. */
-static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part, uint32_t m,
-                     uint32_t wanted)
+/* Integers add up digits that are whole numbers. By itself where that is quick, else where kernels are chosen. */
+const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const struct accel_matmul *attributes = node->node->attributes;
+    const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
+    struct gpu_form form;
+
+    if (!ACCEL_HAS(attributes, rounding) || attributes->rounding != ACCEL_Q8_0)
+        return "the node does not allow rounding";
+    if (gpu_arrange(node->limits)->dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
+        return "the device multiplies bytes no quicker than floats";
+    if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 8 || form.levels == FORM_NF4 ||
+        form.levels == FORM_BOOK)
+        return "the weights' digits are no whole numbers";
+    return gpu_matmul_check(row, node);
+}
+
+/* What all kernels of matmul share. */
+static struct gpu_launch launch_of(const struct gpu_call *call, uint32_t part, const struct gpu_form *form)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2],
                             *residual = call->inputs[3];
-    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
     const struct accel_matmul *attributes = call->attributes;
-    const uint64_t rows = gpu_part_rows(w, part);
-    struct gpu_form form;
-
-    if (!gpu_form_of(w->type, &form))
-        return;
-    struct gpu_launch launch = {.source = arrangement->matmul,
-                                .constants = {arrangement->lanes * arrangement->slices, form.bits, form.scales,
-                                              form.span, form.levels, m, arrangement->lanes},
-                                .constant_count = 7,
+    struct gpu_launch launch = {.constants = {0, form->bits, form->scales, form->span, form->levels},
                                 .bind_count = 7,
-                                .words = {(uint32_t)x->width, (uint32_t)rows, (uint32_t)(part * w->part_rows),
-                                          (uint32_t)w->rows, (uint32_t)x->rows, attributes->function,
+                                .words = {(uint32_t)x->width, (uint32_t)gpu_part_rows(w, part),
+                                          (uint32_t)(part * w->part_rows), (uint32_t)w->rows, (uint32_t)x->rows,
+                                          attributes->function,
                                           (bias != NULL ? 1u : 0u) | (residual != NULL ? 2u : 0u)},
                                 .word_count = 7};
+
     gpu_bind_matrix(&launch, w, part);
     launch.binds[3] = gpu_read(x);
     launch.binds[4] = gpu_write(call->outputs[0]);
     launch.binds[5] = gpu_read(bias);
     launch.binds[6] = gpu_read(residual);
-    if (wanted && x->rows != 0) {
-        launch.groups[0] = (rows + FORM_TILE - 1) / FORM_TILE;
-        launch.groups[1] = (x->rows + m - 1) / m;
-        launch.groups[2] = 1;
+    return launch;
+}
+
+static void emit_groups(const struct gpu_call *call, struct gpu_emitter *emitter, struct gpu_launch *launch,
+                        uint32_t wide, uint32_t high, uint32_t wanted)
+{
+    const uint64_t rows = launch->words[1], x_rows = call->inputs[0]->rows;
+
+    if (wanted && x_rows != 0) {
+        launch->groups[0] = (rows + wide - 1) / wide;
+        launch->groups[1] = (x_rows + high - 1) / high;
+        launch->groups[2] = 1;
     }
-    gpu_emit(emitter, &launch);
+    gpu_emit(emitter, launch);
+}
+
+/* A launch for `m` rows of x at a time; no groups when this step has another number. */
+static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
+                     const struct gpu_form *form, uint32_t m, uint32_t wanted)
+{
+    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
+    struct gpu_launch launch = launch_of(call, part, form);
+
+    launch.source = arrangement->matmul;
+    launch.constants[0] = arrangement->lanes * arrangement->slices;
+    launch.constants[5] = m;
+    launch.constants[6] = arrangement->lanes;
+    launch.constant_count = 7;
+    emit_groups(call, emitter, &launch, FORM_TILE, m, wanted);
+}
+
+static void emit_tile(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
+                      const struct gpu_form *form, const struct gpu_tile *tile, uint32_t wanted)
+{
+    struct gpu_launch launch = launch_of(call, part, form);
+    const uint32_t more[] = {tile->lanes, tile->side, tile->m, tile->steps, tile->depth, tile->quads};
+
+    launch.source = tile->source;
+    launch.constants[0] = tile->group;
+    memcpy(launch.constants + 5, more, sizeof more);
+    launch.constant_count = 11;
+    emit_groups(call, emitter, &launch, FORM_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
+                wanted);
 }
 
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
-    const uint32_t many = gpu_arrange(call->limits)->rows;
+    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
+    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT ? &arrangement->dot : &arrangement->tile;
+    const uint64_t from = tile->source != NULL ? tile->from : UINT64_MAX;
+    struct gpu_form form;
 
+    if (!gpu_form_of(w->type, &form))
+        return;
     for (uint32_t part = 0; part < w->parts; part++) {
-        emit_vec(call, emitter, part, 1, x->rows == 1);
+        emit_vec(call, emitter, part, &form, 1, x->rows == 1);
         if (x->most_rows > 1)
-            emit_vec(call, emitter, part, many, x->rows > 1);
+            emit_vec(call, emitter, part, &form, arrangement->rows, x->rows > 1 && x->rows < from);
+        if (x->most_rows >= from)
+            emit_tile(call, emitter, part, &form, tile, x->rows >= from);
     }
 }
 

@@ -75,6 +75,38 @@ FN vfloat digit_of(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint 
     return VFLOAT(q);
 }
 
+#ifdef DOT
+/* Level of a digit, of types whose levels are whole numbers. */
+FN uint level_of(uint q)
+{
+    if (LEVELS == LEVELS_IQ4)
+        return as_uint_of(to_int(levels_iq4[q])) & 255u;
+    return as_uint_of(to_int(levels_mxfp4[q])) & 255u;
+}
+
+/* Quad i as four signed bytes. */
+FN uint packed_of(uint low, uint high, uint i)
+{
+    if (BITS == 8u)
+        return low;
+    uint q;
+    if (BITS == 2u || BITS == 3u)
+        q = (low >> (2u * (i % 4u))) & 0x03030303u;
+    else
+        q = (low >> (4u * (i % 2u))) & 0x0f0f0f0fu;
+    if (BITS == 3u)
+        q |= ((high >> i) & 0x01010101u) << 2u;
+    if (BITS == 5u)
+        q |= ((high >> i) & 0x01010101u) << 4u;
+    if (BITS == 6u)
+        q |= ((high >> (2u * (i % 4u))) & 0x03030303u) << 4u;
+    if (LEVELS == LEVELS_IQ4 || LEVELS == LEVELS_MXFP4)
+        q = level_of(q & 15u) | level_of(q >> 8u & 15u) << 8u | level_of(q >> 16u & 15u) << 16u |
+            level_of(q >> 24u & 15u) << 24u;
+    return q;
+}
+#endif
+
 /* Words of a row in S and Z. */
 FN uint scale_words(uint blocks)
 {
