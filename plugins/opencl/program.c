@@ -29,6 +29,7 @@ static const struct feature features[] = {
     {GPU_FEATURE_DOT8_FAST, "DOT8_FAST"},
     {GPU_FEATURE_SUBGROUP, "SUBGROUP"},
     {GPU_FEATURE_SHUFFLE, "SHUFFLE"},
+    {GPU_FEATURE_SOFTWARE, "SOFTWARE"},
 };
 
 struct options {

@@ -42,17 +42,18 @@
 #define GPU_CONSTANTS 12u
 
 /* Features of a device. A kernel text sees each as a macro that is 1 or not defined. */
-#define GPU_FEATURE_F16 1u         /**< HAS_F16: arithmetic in halves */
-#define GPU_FEATURE_STORAGE16 2u   /**< HAS_STORAGE16: buffers of 16-bit elements */
-#define GPU_FEATURE_STORAGE8 4u    /**< HAS_STORAGE8: buffers of 8-bit elements */
-#define GPU_FEATURE_INT8 8u        /**< HAS_INT8: arithmetic in 8 bits */
-#define GPU_FEATURE_INT16 16u      /**< HAS_INT16: arithmetic in 16 bits */
-#define GPU_FEATURE_DOT8 32u       /**< HAS_DOT8: dot of four packed signed bytes, fast or not */
-#define GPU_FEATURE_DOT8_FAST 64u  /**< HAS_DOT8_FAST: and in one instruction */
-#define GPU_FEATURE_SUBGROUP 128u  /**< HAS_SUBGROUP: sum, maximum and broadcast over a subgroup, full subgroups */
-#define GPU_FEATURE_SHUFFLE 256u   /**< HAS_SHUFFLE: shuffle by xor in a subgroup */
-#define GPU_FEATURE_COOPMAT 512u   /**< HAS_COOPMAT: cooperative matrices of halves, 16x16x16, F32 sums */
-#define GPU_FEATURE_SOFTWARE 1024u /**< the kernels run on a CPU: few threads, no need to coalesce; no macro */
+#define GPU_FEATURE_F16 1u        /**< HAS_F16: arithmetic in halves */
+#define GPU_FEATURE_STORAGE16 2u  /**< HAS_STORAGE16: buffers of 16-bit elements */
+#define GPU_FEATURE_STORAGE8 4u   /**< HAS_STORAGE8: buffers of 8-bit elements */
+#define GPU_FEATURE_INT8 8u       /**< HAS_INT8: arithmetic in 8 bits */
+#define GPU_FEATURE_INT16 16u     /**< HAS_INT16: arithmetic in 16 bits */
+#define GPU_FEATURE_DOT8 32u      /**< HAS_DOT8: dot of four packed signed bytes, fast or not */
+#define GPU_FEATURE_DOT8_FAST 64u /**< HAS_DOT8_FAST: and in one instruction */
+#define GPU_FEATURE_SUBGROUP 128u /**< HAS_SUBGROUP: sum, maximum and broadcast over a subgroup, full subgroups */
+#define GPU_FEATURE_SHUFFLE 256u  /**< HAS_SHUFFLE: shuffle by xor in a subgroup */
+#define GPU_FEATURE_COOPMAT 512u  /**< HAS_COOPMAT: cooperative matrices of halves, 16x16x16, F32 sums */
+#define GPU_FEATURE_SOFTWARE                                                                                           \
+    1024u /**< the kernels run on a CPU: few threads, no need to coalesce; HAS_SOFTWARE in OpenCL */
 
 struct gpu_runtime; /**< the loaded library of the API, one for each instance; the implementation's own */
 struct gpu_device;  /**< the implementation's own, like all below */

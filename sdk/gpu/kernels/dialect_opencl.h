@@ -46,6 +46,20 @@
 #define to_uint(x) convert_uint(x)
 #define as_uint_of(x) as_uint(x)
 
+#ifdef HAS_SOFTWARE
+/* As vhalf below: libraries for CPUs convert by branches. */
+FN float half_low(uint word)
+{
+    const uint magnitude = (word & 0x7fffu) << 13;
+    const uint wide = as_uint(as_float(magnitude) * 5.192296858534828e33f);
+    return as_float(wide | (magnitude >= 0x0f800000u ? 0x7f800000u : 0u) | (word & 0x8000u) << 16);
+}
+
+FN float half_high(uint word)
+{
+    return half_low(word >> 16);
+}
+#else
 FN float half_low(uint word)
 {
     return vload_half(0, (const half *)&word);
@@ -55,6 +69,7 @@ FN float half_high(uint word)
 {
     return vload_half(1, (const half *)&word);
 }
+#endif
 
 /* The bits of a float as half, rounded to nearest. */
 FN uint half_bits(float value)
