@@ -27,7 +27,7 @@ static const struct gpu_arrangement vectors = {
     }
 
 static const struct gpu_arrangement lanes4 = LANES("matmul_vec4", 4, 4);
-static const struct gpu_arrangement lanes8 = LANES("matmul_vec4", 8, 8);
+static const struct gpu_arrangement lanes8 = LANES("matmul_vec4", 8, 4);
 static const struct gpu_arrangement lanes16 = LANES("matmul_vec", 16, 4);
 
 static const struct gpu_arrangement small = {
