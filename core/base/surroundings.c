@@ -3,11 +3,19 @@
 
 #include "core/base/surroundings.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/float_mode.h"
+#include "core/base/hash.h"
+
+#ifndef O_PATH
+#define O_PATH O_RDONLY
+#endif
 
 static void note_locale(char *text, size_t bytes)
 {
@@ -17,9 +25,30 @@ static void note_locale(char *text, size_t bytes)
         memcpy(text, name, strlen(name) + 1);
 }
 
-void accel_surroundings_take(struct accel_surroundings *out_before)
+static uint64_t hash_environment(void)
+{
+    uint64_t hash = 0;
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        hash = accel_hash64(*at, strlen(*at), hash);
+    return hash;
+}
+
+static mode_t read_file_mode(void)
+{
+    mode_t mode = umask(077);
+    umask(mode);
+    return mode;
+}
+
+void accel_surroundings_take(struct accel_surroundings *out_before, const char *effects)
 {
     memset(out_before, 0, sizeof(*out_before));
+    out_before->keeps_actions = effects != NULL && strstr(effects, "signals") != NULL;
+    for (int i = 1; i < ACCEL_SURROUNDING_SIGNALS; i++)
+        sigaction(i, NULL, &out_before->actions[i]);
+    out_before->directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    out_before->file_mode = read_file_mode();
+    out_before->environment = hash_environment();
     out_before->float_mode = accel_float_mode_get();
     out_before->rounding = fegetround();
     fegetenv(&out_before->arithmetic);
@@ -37,6 +66,43 @@ static bool restore_signals(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, &now);
     for (int i = 1; i < NSIG; i++)
         changed = changed || sigismember(&now, i) != sigismember(before, i);
+    return changed;
+}
+
+/* The C library adds the flag that says how a handler returns. */
+static int flags_of(const struct sigaction *action)
+{
+#ifdef SA_RESTORER
+    return action->sa_flags & ~SA_RESTORER;
+#else
+    return action->sa_flags & ~0x04000000;
+#endif
+}
+
+static bool restore_actions(const struct accel_surroundings *before)
+{
+    bool changed = false;
+    for (int i = 1; i < ACCEL_SURROUNDING_SIGNALS && !before->keeps_actions; i++) {
+        const struct sigaction *was = &before->actions[i];
+        struct sigaction now;
+        if (sigaction(i, NULL, &now) != 0 || (now.sa_handler == was->sa_handler && flags_of(&now) == flags_of(was)))
+            continue;
+        sigaction(i, was, NULL);
+        changed = true;
+    }
+    return changed;
+}
+
+static bool restore_directory(const struct accel_surroundings *before)
+{
+    struct stat was;
+    struct stat now;
+    bool changed = before->directory >= 0 && fstat(before->directory, &was) == 0 &&
+                   (stat(".", &now) != 0 || now.st_dev != was.st_dev || now.st_ino != was.st_ino);
+    if (changed && fchdir(before->directory) != 0)
+        changed = false; /* it may not be entered any more */
+    if (before->directory >= 0)
+        close(before->directory);
     return changed;
 }
 
@@ -77,12 +143,21 @@ uint32_t accel_surroundings_restore(const struct accel_surroundings *before)
         changed |= ACCEL_CHANGED_PROCESSORS;
     if (restore_locale(before))
         changed |= ACCEL_CHANGED_LOCALE;
+    if (restore_actions(before))
+        changed |= ACCEL_CHANGED_ACTIONS;
+    if (restore_directory(before))
+        changed |= ACCEL_CHANGED_DIRECTORY;
+    if (umask(before->file_mode) != before->file_mode)
+        changed |= ACCEL_CHANGED_FILE_MODE;
+    if (hash_environment() != before->environment)
+        changed |= ACCEL_CHANGED_ENVIRONMENT;
     return changed;
 }
 
 const char *accel_surroundings_text(uint32_t changed, char text[ACCEL_CHANGED_TEXT])
 {
-    static const char *const words[] = {"floating-point mode", "blocked signals", "processors", "locale"};
+    static const char *const words[] = {"floating-point mode", "blocked signals",   "processors",     "locale",
+                                        "signal actions",      "working directory", "file mode mask", "environment"};
     size_t length = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -50,7 +50,7 @@ static int32_t enumerate(struct accel_context *context, const struct accel_attac
 {
     struct accel_surroundings before;
     int32_t code;
-    accel_surroundings_take(&before);
+    accel_context_before(context, owner, &before);
     code = owner->instance->table->enumerate(owner->instance,
                                              (const struct accel_hardware *const *)context->hardware.items,
                                              context->hardware.count, sink, error);
@@ -86,11 +86,14 @@ static void tell_leaks(struct accel_context *context, const struct accel_attache
 
 void accel_registry_detach(struct accel_context *context, struct accel_attached *owner)
 {
+    struct accel_surroundings before;
     struct accel_error error = {0};
     int32_t code;
     if (owner->instance == NULL)
         return;
+    accel_context_before(context, owner, &before);
     code = owner->instance->table->detach(owner->instance, &error);
+    accel_context_restore(context, &before, owner->driver->name, "detach");
     if (code != ACCEL_OK)
         accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
                         owner->driver->name, accel_error_name(code), error.text);
@@ -132,7 +135,7 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
     struct accel_driver_instance *instance = NULL;
     struct accel_surroundings before;
     int32_t code;
-    accel_surroundings_take(&before);
+    accel_context_before(context, owner, &before);
     code = owner->driver->attach(&owner->host.table, owner->minor, &instance, error);
     *out_changed = accel_context_restore(context, &before, name, "attach");
     code = accel_take_handle(code, instance, name, "attach", error);

@@ -36,7 +36,8 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     code = handle->table->map(handle, &buffer->address, NULL);
     if (code != ACCEL_OK)
         buffer->address = NULL;
-    return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : accel_take_code(code, device->driver, "map", error);
+    return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK
+                                       : accel_take_code(accel_device_note(device, code), device->driver, "map", error);
 }
 
 static int32_t make_host_buffer(struct accel_buffer *buffer, uint32_t heap, struct accel_error *error)
@@ -51,7 +52,7 @@ static int32_t make_host_buffer(struct accel_buffer *buffer, uint32_t heap, stru
 static int32_t check_create(const struct accel_device *device, uint64_t bytes, uint32_t heap, struct accel_error *error)
 {
     const struct accel_facts *facts;
-    int32_t code = accel_check_object(&device->object, "device", error);
+    int32_t code = accel_check_alive(device, error);
     if (code != ACCEL_OK)
         return code;
     facts = device->listed->info.facts;

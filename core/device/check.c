@@ -8,6 +8,15 @@
 #include "core/base/open.h"
 #include "core/device/object.h"
 
+int32_t accel_check_alive(const struct accel_device *device, struct accel_error *error)
+{
+    int32_t code = accel_check_object((const struct accel_object *)device, "device", error);
+    if (code == ACCEL_OK && atomic_load_explicit(&device->lost, memory_order_relaxed))
+        code = accel_error_set(error, ACCEL_E_DEVICE_LOST, "device %s is lost: what belongs to it can only be freed",
+                               device->listed->info.name);
+    return code;
+}
+
 int32_t accel_check_object(const struct accel_object *object, const char *what, struct accel_error *error)
 {
     if (object == NULL)

@@ -126,7 +126,11 @@ int32_t accel_registry_take(struct accel_context *context, struct accel_attached
 int32_t accel_registry_judge(struct accel_context *context, const struct accel_verdict *verdict,
                              struct accel_error *error);
 
-/** Puts back what a slot of a driver left changed in its caller; the log says what. Returns the bits of
+/** Before a slot of a driver: notes what is its caller's, but for what its note says that it changes. */
+void accel_context_before(const struct accel_context *context, const struct accel_attached *owner,
+                          struct accel_surroundings *out_before);
+
+/** After it: puts back what it left changed in its caller; the log says what. Returns the bits of
  *  accel_surroundings_restore. */
 uint32_t accel_context_restore(struct accel_context *context, const struct accel_surroundings *before,
                                const char *driver, const char *slot);

@@ -119,12 +119,15 @@ static int32_t parse_settings(const struct accel_driver *driver, const struct ac
 static void device_destroy(struct accel_object *object)
 {
     struct accel_device *device = (struct accel_device *)object;
+    struct accel_surroundings before;
     struct accel_error error = {0};
     int32_t code;
     accel_memory_give(&object->context->memory, device->settings);
     if (device->handle == NULL)
         return;
+    accel_context_before(object->context, device->listed->owner, &before);
     code = device->handle->table->close(device->handle, &error);
+    accel_context_restore(object->context, &before, device->driver, "close");
     if (code != ACCEL_OK)
         accel_log_write(&object->context->log, ACCEL_LOG_ERROR, "device", "device=%s close=%s text=\"%s\"",
                         device->listed->info.name, accel_error_name(code), error.text);
@@ -180,7 +183,7 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
     int32_t code = accel_registry_need(device->object.context, device->listed, error);
     if (code != ACCEL_OK)
         return code;
-    accel_surroundings_take(&before);
+    accel_context_before(device->object.context, owner, &before);
     code =
         owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "open");

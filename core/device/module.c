@@ -93,7 +93,7 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
     struct accel_driver_module *handle = NULL;
     struct accel_surroundings before;
     int32_t code;
-    accel_surroundings_take(&before);
+    accel_context_before(module->object.context, device->listed->owner, &before);
     code =
         device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
                                     module->graph_count, source, accel_task_bridge_init(&bridge, task), &handle, error);
@@ -135,7 +135,7 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     int32_t code;
     if (accel_worker_wanted(device))
         return compile_apart(module, options, source, task, error);
-    accel_surroundings_take(&before);
+    accel_context_before(module->object.context, device->listed->owner, &before);
     code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
                                           accel_task_bridge_init(&bridge, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "compile");
@@ -170,7 +170,7 @@ int32_t accel_module_create(struct accel_device *device, const struct accel_grap
     if (out_module == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_module_create needs a place for the module");
     *out_module = NULL;
-    code = accel_check_object((struct accel_object *)device, "device", error);
+    code = accel_check_alive(device, error);
     if (code == ACCEL_OK)
         code = accel_check_graphs(graphs, graph_count, options, error);
     if (code == ACCEL_OK)

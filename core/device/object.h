@@ -149,6 +149,7 @@ struct accel_queue {
     uint32_t held_first;
     uint32_t held_count;
     uint32_t step_capacity;
+    bool left;                /**< the caller has freed it; sets keep it */
     struct accel_step *steps; /**< [step_capacity], filled by a submit */
     const struct accel_step **step_list;
 };
@@ -177,6 +178,9 @@ struct accel_set {
 
 /** The object is there and not a parent's. `what` names it. */
 int32_t accel_check_object(const struct accel_object *object, const char *what, struct accel_error *error);
+
+/** The same of a device that may be asked for something: one that was lost stays lost. */
+int32_t accel_check_alive(const struct accel_device *device, struct accel_error *error);
 /** Symbols of a step lie within the set's bounds. */
 int32_t accel_check_symbols(const struct accel_set *set, const uint64_t *symbols, struct accel_error *error);
 /** One step of submit, all its objects and ranges. */
@@ -217,6 +221,9 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
 int32_t accel_queue_pass_wait(struct accel_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
 /** Releases what steps that are done held; all of it when `everything`. */
 void accel_queue_reap(struct accel_queue *queue, bool everything);
+/** Waits until the driver has ended all of it, and releases what steps held; nothing where steps run in the caller's
+ *  thread. */
+void accel_queue_drain(struct accel_queue *queue);
 /** Runs one step of accel_queue_submit in the caller's thread (work.c). */
 int32_t accel_work_run(struct accel_queue *queue, const struct accel_work *work, struct accel_error *error);
 /** Applies changes to a state in host memory (state.c). */

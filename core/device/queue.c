@@ -95,7 +95,7 @@ int32_t accel_queue_create(struct accel_device *device, const struct accel_queue
     if (out_queue == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_queue_create needs a place for the queue");
     *out_queue = NULL;
-    code = accel_check_object((struct accel_object *)device, "device", error);
+    code = accel_check_alive(device, error);
     if (code == ACCEL_OK)
         code = check_options(given, &options, error);
     if (code == ACCEL_OK)
@@ -121,17 +121,23 @@ int32_t accel_queue_create(struct accel_device *device, const struct accel_queue
     return ACCEL_OK;
 }
 
+void accel_queue_drain(struct accel_queue *queue)
+{
+    uint64_t last = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
+    if (queue->handle == NULL)
+        return;
+    if (last != 0 && accel_queue_pass_wait(queue, last, UINT64_MAX, NULL) != ACCEL_OK)
+        queue->handle->table->reset(queue->handle, NULL);
+    accel_queue_reap(queue, true);
+}
+
 void accel_queue_free(struct accel_queue *queue) ACCEL_NOEXCEPT
 {
     if (queue == NULL || accel_fork_guard_is_child(&queue->object.context->fork))
         return;
     /* The driver may free its queue only when nothing is in flight; after a failure only `reset` knows. */
-    if (queue->handle != NULL) {
-        uint64_t last = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
-        if (last != 0 && accel_queue_pass_wait(queue, last, UINT64_MAX, NULL) != ACCEL_OK)
-            queue->handle->table->reset(queue->handle, NULL);
-        accel_queue_reap(queue, true);
-    }
+    queue->left = true;
+    accel_queue_drain(queue);
     accel_object_release(&queue->object);
 }
 
@@ -209,6 +215,8 @@ int32_t accel_queue_submit(struct accel_queue *queue, const struct accel_work *c
 {
     uint64_t unused;
     int32_t code = accel_check_object((struct accel_object *)queue, "queue", error);
+    if (code == ACCEL_OK)
+        code = accel_check_alive(queue->device, error);
     if (code != ACCEL_OK)
         return code;
     if (work_count == 0 || work_count > MOST_WORK || work == NULL)
@@ -285,6 +293,8 @@ int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) 
         code = queue->handle->table->reset(queue->handle, error);
         code = accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "reset", error);
     }
+    if (code == ACCEL_OK)
+        code = accel_check_alive(queue->device, error);
     if (code == ACCEL_OK) {
         if (queue->handle != NULL)
             accel_queue_reap(queue, true);

@@ -185,6 +185,8 @@ static int32_t check_parents(const struct accel_module *module, const struct acc
     int32_t code = accel_check_object((const struct accel_object *)module, "module", error);
     if (code == ACCEL_OK)
         code = accel_check_object((const struct accel_object *)queue, "queue", error);
+    if (code == ACCEL_OK)
+        code = accel_check_alive(module->device, error);
     if (code != ACCEL_OK)
         return code;
     if (queue->device != module->device)
@@ -290,7 +292,12 @@ static int32_t run_on_queue(struct accel_set *set, const uint64_t *symbols, stru
     const struct accel_work *list = &work;
     uint64_t value = 0;
     int32_t code = accel_queue_submit(set->queue, &list, 1, NULL, 0, &value, error);
-    return code == ACCEL_OK ? accel_queue_wait(set->queue, value, UINT64_MAX, error) : code;
+    if (code == ACCEL_OK)
+        code = accel_queue_wait(set->queue, value, UINT64_MAX, error);
+    /* What a step that failed holds, the queue gives back at reset or when it is freed: neither comes any more. */
+    if (code != ACCEL_OK && set->queue->left)
+        accel_queue_drain(set->queue);
+    return code;
 }
 
 int32_t accel_set_run(struct accel_set *set, const uint64_t *symbols, struct accel_error *error) ACCEL_NOEXCEPT
@@ -301,6 +308,8 @@ int32_t accel_set_run(struct accel_set *set, const uint64_t *symbols, struct acc
     if (set->run == NULL)
         return run_on_queue(set, symbols, error);
     code = accel_check_symbols(set, symbols, error);
+    if (code == ACCEL_OK && atomic_load_explicit(&set->queue->device->lost, memory_order_relaxed))
+        code = accel_check_alive(set->queue->device, error);
     if (code != ACCEL_OK)
         return code;
     if (atomic_flag_test_and_set_explicit(&set->queue->busy, memory_order_acquire))

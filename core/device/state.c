@@ -97,7 +97,7 @@ int32_t accel_state_create(struct accel_device *device, const struct accel_state
     if (out_state == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_state_create needs a place for the state");
     *out_state = NULL;
-    code = accel_check_object((struct accel_object *)device, "device", error);
+    code = accel_check_alive(device, error);
     if (code != ACCEL_OK)
         return code;
     if (parts == NULL || part_count == 0 || part_count > MOST_PARTS || slots == 0)

@@ -10,10 +10,21 @@
 #include "core/base/open.h"
 #include "core/base/utf8.h"
 
+/* A driver wrote the error itself: what it says ends within its room, and has the code that was answered. */
+static void mend(int32_t code, struct accel_error *error)
+{
+    if (error == NULL || error->code == ACCEL_OK)
+        return;
+    error->text[sizeof(error->text) - 1] = '\0';
+    error->remedy[sizeof(error->remedy) - 1] = '\0';
+    error->code = code;
+}
+
 int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error)
 {
     if (code == ACCEL_OK)
         return ACCEL_OK;
+    mend(code > 0 || code < ACCEL_E_INTERNAL ? ACCEL_E_INTERNAL : code, error);
     if (code > 0 || code < ACCEL_E_INTERNAL)
         return accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: %s answered %d, which is no code of ABI %u.%u",
                                driver, slot, code, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);

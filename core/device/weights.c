@@ -178,6 +178,8 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
     *out_weights = NULL;
     code = accel_check_object((struct accel_object *)module, "module", error);
     if (code == ACCEL_OK)
+        code = accel_check_alive(module->device, error);
+    if (code == ACCEL_OK)
         code = accel_open_check(source, ACCEL_END_OF(struct accel_source, read), sizeof(*source), "the caller",
                                 "accel_source", error);
     if (code == ACCEL_OK && source->read == NULL)

@@ -265,7 +265,7 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
     char words[ACCEL_CHANGED_TEXT];
     uint32_t changed;
     int32_t code;
-    accel_surroundings_take(&before);
+    accel_surroundings_take(&before, plugin->note == NULL ? NULL : plugin->note->effects);
     code = accel_load_open(plugin->info.path, &query, verdict);
     if (code == ACCEL_OK)
         code = accel_load_query(plugin->info.path, query, plugin->note, &discovery->plugins->arena, &plugin->driver,
@@ -273,8 +273,9 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
     /* Constructors of vendors' libraries like to leave things changed behind them. */
     changed = accel_surroundings_restore(&before);
     if (changed != 0)
-        accel_log_write(discovery->options->log, ACCEL_LOG_WARN, ROOM, "driver=%s slot=load changed=\"%s\" restored=1",
-                        plugin->info.name, accel_surroundings_text(changed, words));
+        accel_log_write(discovery->options->log, ACCEL_LOG_WARN, ROOM, "driver=%s slot=load changed=\"%s\" restored=%d",
+                        plugin->info.name, accel_surroundings_text(changed, words),
+                        (changed & ACCEL_CHANGED_FOR_GOOD) == 0);
     if (code == ACCEL_OK)
         plugin->info.state = ACCEL_PLUGIN_LOADED;
     return code;

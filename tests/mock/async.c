@@ -19,12 +19,6 @@ struct device {
     const struct accel_host *host;
 };
 
-struct module {
-    struct accel_driver_module base;
-    const struct accel_host *host;
-    const struct accel_graph *graph;
-};
-
 int32_t async_fail(struct accel_error *error, int32_t code, const char *text)
 {
     if (error != NULL && error->code == ACCEL_OK) {
@@ -34,11 +28,22 @@ int32_t async_fail(struct accel_error *error, int32_t code, const char *text)
     return code;
 }
 
-int32_t async_make(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, void **out,
+int32_t async_enter(const char *slot, struct accel_error *error)
+{
+    async.calls++;
+    if (async.calls != async.fail_at)
+        return ACCEL_OK;
+    async.fail_in = slot;
+    return async.fail_quiet ? async.fail_code : async_fail(error, async.fail_code, "the mock was told to fail here");
+}
+
+int32_t async_make(const char *slot, const struct accel_host *host, uint32_t memory_class, uint64_t bytes, void **out,
                    struct accel_error *error)
 {
-    int32_t code;
+    int32_t code = async_enter(slot, error);
     *out = NULL;
+    if (code != ACCEL_OK)
+        return code;
     if (async.create_code != ACCEL_OK)
         return async_fail(error, async.create_code, "the mock was told to make nothing");
     code = host->allocate(host, memory_class, bytes, 64, out, error);
@@ -64,12 +69,15 @@ static int32_t buffer_free(struct accel_driver_buffer *base)
     struct async_buffer *buffer = (struct async_buffer *)base;
     async.sins += buffer->users != 0;
     async_unmake(buffer->host, buffer);
-    return ACCEL_OK;
+    return async_enter("buffer.free", NULL);
 }
 
 static int32_t buffer_map(struct accel_driver_buffer *base, void **out_address, struct accel_error *error)
 {
+    int32_t code = async_enter("map", error);
     *out_address = NULL;
+    if (code != ACCEL_OK)
+        return code;
     if (async.no_map)
         return async_fail(error, ACCEL_E_UNSUPPORTED, "not seen by the host");
     *out_address = ((struct async_buffer *)base)->memory;
@@ -84,7 +92,8 @@ static int32_t buffer_create(struct accel_driver_device *base, uint64_t bytes, u
 {
     const struct accel_host *host = async_host(base);
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_ACTIVATION, sizeof(struct async_buffer) + bytes, &memory, error);
+    int32_t code =
+        async_make("buffer_create", host, ACCEL_MEMORY_ACTIVATION, sizeof(struct async_buffer) + bytes, &memory, error);
     struct async_buffer *buffer = memory;
     (void)heap;
     *out_buffer = NULL;
@@ -102,7 +111,7 @@ static int32_t state_free(struct accel_driver_state *base)
     struct async_state *state = (struct async_state *)base;
     async.sins += state->users != 0;
     async_unmake(state->host, state);
-    return ACCEL_OK;
+    return async_enter("state.free", NULL);
 }
 
 static const struct accel_state_table state_table = {.size = sizeof(state_table), .free = state_free};
@@ -113,7 +122,8 @@ static int32_t state_create(struct accel_driver_device *base, const struct accel
     const struct accel_host *host = async_host(base);
     uint64_t row = parts[0].row * 4;
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_STATE, sizeof(struct async_state) + row * slots, &memory, error);
+    int32_t code =
+        async_make("state_create", host, ACCEL_MEMORY_STATE, sizeof(struct async_state) + row * slots, &memory, error);
     struct async_state *state = memory;
     (void)part_count;
     *out_state = NULL;
@@ -129,14 +139,18 @@ static int32_t state_create(struct accel_driver_device *base, const struct accel
 
 static int32_t weights_free(struct accel_driver_weights *base)
 {
+    async.sins += ((struct async_weights *)base)->users != 0;
     async_unmake(((struct async_weights *)base)->host, base);
-    return ACCEL_OK;
+    return async_enter("weights.free", NULL);
 }
 
 static int32_t weights_pull(struct accel_driver_weights *base, const struct accel_source *source,
                             const struct accel_task *task, struct accel_error *error)
 {
     struct async_weights *weights = (struct async_weights *)base;
+    int32_t code = async_enter("pull", error);
+    if (code != ACCEL_OK)
+        return code;
     async.pulls++;
     if (task->progress(task, 0, weights->bytes) != ACCEL_OK)
         return async_fail(error, ACCEL_E_CANCELLED, "pull was cancelled");
@@ -156,7 +170,7 @@ static int32_t weights_create(struct accel_driver_device *base, const struct acc
     *out_weights = NULL;
     if (count != 1 || list[0]->dims[0] > 16)
         return async_fail(error, ACCEL_E_LIMIT, "the mock takes one small weight");
-    code = async_make(host, ACCEL_MEMORY_WEIGHTS, sizeof(*weights), &memory, error);
+    code = async_make("weights_create", host, ACCEL_MEMORY_WEIGHTS, sizeof(*weights), &memory, error);
     if (code != ACCEL_OK)
         return code;
     weights = memory;
@@ -174,8 +188,10 @@ static int32_t set_free(struct accel_driver_set *base)
 {
     struct async_set *set = (struct async_set *)base;
     async.sins += set->users != 0;
+    set->w->users--;
+    set->module->users--;
     async_unmake(set->host, set);
-    return ACCEL_OK;
+    return async_enter("set.free", NULL);
 }
 
 static const struct accel_set_table set_table = {.size = sizeof(set_table), .free = set_free};
@@ -183,16 +199,18 @@ static const struct accel_set_table set_table = {.size = sizeof(set_table), .fre
 static int32_t set_create(struct accel_driver_module *base, const struct accel_set_description *description,
                           struct accel_driver_set **out_set, struct accel_error *error)
 {
-    struct module *module = (struct module *)base;
+    struct async_module *module = (struct async_module *)base;
     const struct accel_node *node = module->graph->nodes[0];
     void *memory = NULL;
-    int32_t code = async_make(module->host, ACCEL_MEMORY_PROGRAM, sizeof(struct async_set), &memory, error);
+    int32_t code =
+        async_make("set_create", module->host, ACCEL_MEMORY_PROGRAM, sizeof(struct async_set), &memory, error);
     struct async_set *set = memory;
     *out_set = NULL;
     if (code != ACCEL_OK)
         return code;
     set->base.table = &set_table;
     set->host = module->host;
+    set->module = module;
     set->width = module->graph->values[node->inputs[1]]->dims[0].add;
     for (uint32_t i = 0; i < description->binding_count; i++) {
         const struct accel_binding *binding = &description->bindings[i];
@@ -207,23 +225,26 @@ static int32_t set_create(struct accel_driver_module *base, const struct accel_s
         async_unmake(module->host, set);
         return async_fail(error, ACCEL_E_INVALID, "a binding has no object of the mock");
     }
+    set->w->users++;
+    module->users++;
     *out_set = &set->base;
     return ACCEL_OK;
 }
 
 static int32_t module_free(struct accel_driver_module *base)
 {
-    async_unmake(((struct module *)base)->host, base);
-    return ACCEL_OK;
+    async.sins += ((struct async_module *)base)->users != 0;
+    async_unmake(((struct async_module *)base)->host, base);
+    return async_enter("module.free", NULL);
 }
 
 static int32_t module_scratch(struct accel_driver_module *base, uint32_t program, const uint64_t *symbols,
                               uint32_t ranks, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
 {
-    (void)base, (void)program, (void)symbols, (void)ranks, (void)error;
+    (void)base, (void)program, (void)symbols, (void)ranks;
     *out_bytes = 128;
     *out_alignment = 64;
-    return ACCEL_OK;
+    return async_enter("scratch", error);
 }
 
 static const struct accel_module_table module_table = {
@@ -233,16 +254,20 @@ static const struct accel_module_table module_table = {
 
 static int32_t device_close(struct accel_driver_device *base, struct accel_error *error)
 {
-    (void)error;
+    async.devices--;
+    async.sins += async.devices == 0 && async.alive != 2; /* the instance and this */
     async_unmake(((struct device *)base)->host, base);
-    return ACCEL_OK;
+    return async_enter("close", error);
 }
 
 static int32_t device_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs,
                             uint32_t graph_count, const struct accel_compile_options *options,
                             const struct accel_claim_sink *sink, struct accel_error *error)
 {
+    int32_t answer = async_enter("claim", error);
     (void)base, (void)options;
+    if (answer != ACCEL_OK)
+        return answer;
     for (uint32_t g = 0; g < graph_count; g++)
         for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
             struct accel_claim claim = {.graph = g,
@@ -266,13 +291,13 @@ static int32_t device_compile(struct accel_driver_device *base, const struct acc
 {
     const struct accel_host *host = async_host(base);
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_PROGRAM, sizeof(struct module), &memory, error);
-    struct module *module = memory;
+    int32_t code = async_make("compile", host, ACCEL_MEMORY_PROGRAM, sizeof(struct async_module), &memory, error);
+    struct async_module *module = memory;
     (void)graph_count, (void)options, (void)source, (void)writer, (void)task;
     *out_module = NULL;
     if (code != ACCEL_OK)
         return code;
-    *module = (struct module){.base = {&module_table}, .host = host, .graph = graphs[0]};
+    *module = (struct async_module){.base = {&module_table}, .host = host, .graph = graphs[0]};
     *out_module = &module->base;
     return ACCEL_OK;
 }
@@ -290,9 +315,9 @@ static const struct accel_device_table device_table = {.size = sizeof(device_tab
 
 static int32_t instance_detach(struct accel_driver_instance *base, struct accel_error *error)
 {
-    (void)error;
+    async.sins += async.alive != 1;
     async_unmake(((struct instance *)base)->host, base);
-    return ACCEL_OK;
+    return async_enter("detach", error);
 }
 
 static int32_t instance_enumerate(struct accel_driver_instance *base, const struct accel_hardware *const *hardware,
@@ -316,8 +341,9 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
                                              .heap_count = 1,
                                              .heaps = &heap,
                                              .limits = &limits};
+    int32_t code = async_enter("enumerate", error);
     (void)base, (void)hardware, (void)hardware_count;
-    return sink->device(sink, &facts, error);
+    return code == ACCEL_OK ? sink->device(sink, &facts, error) : code;
 }
 
 static int32_t instance_open(struct accel_driver_instance *base, const char *id, const struct accel_setting *settings,
@@ -325,13 +351,14 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
 {
     const struct accel_host *host = ((struct instance *)base)->host;
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_PROGRAM, sizeof(struct device), &memory, error);
+    int32_t code = async_make("open", host, ACCEL_MEMORY_PROGRAM, sizeof(struct device), &memory, error);
     struct device *device = memory;
     (void)id, (void)settings, (void)setting_count;
     *out_device = NULL;
     if (code != ACCEL_OK)
         return code;
     *device = (struct device){.base = {&device_table}, .host = host};
+    async.devices++;
     *out_device = &device->base;
     return ACCEL_OK;
 }
@@ -343,7 +370,7 @@ static int32_t attach(const struct accel_host *host, uint32_t minor, struct acce
                       struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_PROGRAM, sizeof(struct instance), &memory, error);
+    int32_t code = async_make("attach", host, ACCEL_MEMORY_PROGRAM, sizeof(struct instance), &memory, error);
     struct instance *instance = memory;
     (void)minor;
     *out_instance = NULL;

@@ -4,7 +4,7 @@
  * An asynchronous driver with a manual clock, for tests of the queue path. It has queues, buffers, states and weights
  * of its own; nothing that is submitted happens before async_tick, or before a wait without a deadline, which ticks by
  * itself. It is linked into the test and attached by accel_context_attach_driver. Its operator is that of direct.h.
- * When it frees memory that a step in flight uses, it counts a sin.
+ * When memory is freed that a step in flight uses, or an object before those that were made of it, it counts a sin.
  */
 #ifndef ACCEL_TESTS_MOCK_ASYNC_H
 #define ACCEL_TESTS_MOCK_ASYNC_H
@@ -25,6 +25,12 @@ struct async_control {
     uint32_t sins;       /* handles freed while a step in flight used them */
     uint32_t ran;        /* steps that ran */
     uint32_t pulls;
+    uint32_t devices;    /* that are open */
+    uint32_t calls;      /* of slots, since the last reset */
+    uint32_t fail_at;    /* the call that fails, the first is 1; 0: none */
+    int32_t fail_code;   /* with this */
+    uint32_t fail_quiet; /* 1: without a text */
+    const char *fail_in; /* the slot that was called then */
 };
 
 extern struct async_control async;

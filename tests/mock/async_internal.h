@@ -32,6 +32,7 @@ struct async_state {
 struct async_weights {
     struct accel_driver_weights base;
     const struct accel_host *host;
+    uint64_t users; /* sets */
     char key[32];
     uint64_t bytes;
     float memory[16];
@@ -42,10 +43,18 @@ struct async_set {
     const struct accel_host *host;
     struct async_buffer *x;
     struct async_buffer *y;
-    const struct async_weights *w;
+    struct async_weights *w;
+    struct async_module *module;
     uint64_t width;
     uint32_t users;
     uint32_t zero;
+};
+
+struct async_module {
+    struct accel_driver_module base;
+    const struct accel_host *host;
+    const struct accel_graph *graph;
+    uint64_t users; /* sets */
 };
 
 /* A copy of a step, as a device would have it. */
@@ -78,7 +87,9 @@ struct async_queue {
 };
 
 int32_t async_fail(struct accel_error *error, int32_t code, const char *text);
-int32_t async_make(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, void **out,
+/** At the beginning of a slot: fails when it is the call that is to fail. */
+int32_t async_enter(const char *slot, struct accel_error *error);
+int32_t async_make(const char *slot, const struct accel_host *host, uint32_t memory_class, uint64_t bytes, void **out,
                    struct accel_error *error);
 void async_unmake(const struct accel_host *host, void *handle);
 int32_t async_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,

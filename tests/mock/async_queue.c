@@ -144,7 +144,7 @@ static int32_t queue_free(struct accel_driver_queue *base)
         if (queues[i] == queue)
             queues[i] = NULL;
     async_unmake(queue->host, queue);
-    return ACCEL_OK;
+    return async_enter("queue.free", NULL);
 }
 
 static void keep_step(struct async_step *kept, const struct accel_step *step)
@@ -163,7 +163,10 @@ static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_
 {
     struct async_queue *queue = (struct async_queue *)base;
     struct async_submit *submit;
+    int32_t code = async_enter("submit", error);
     *out_value = 0;
+    if (code != ACCEL_OK)
+        return code;
     if (async.lost)
         return async_fail(error, ACCEL_E_DEVICE_LOST, "the mock's device is gone");
     if (queue->count == ASYNC_IN_FLIGHT)
@@ -198,6 +201,9 @@ static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint6
 {
     struct async_queue *queue = (struct async_queue *)base;
     uint64_t now = 0;
+    int32_t code = async_enter("wait", error);
+    if (code != ACCEL_OK)
+        return code;
     for (;;) {
         if (queue->completed >= value)
             return ACCEL_OK;
@@ -217,21 +223,22 @@ static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint6
 
 static int32_t queue_completed(struct accel_driver_queue *base, uint64_t *out_value, struct accel_error *error)
 {
-    (void)error;
     *out_value = ((struct async_queue *)base)->completed;
-    return ACCEL_OK;
+    return async_enter("completed", error);
 }
 
 static int32_t queue_cancel(struct accel_driver_queue *base, struct accel_error *error)
 {
-    (void)error;
     ((struct async_queue *)base)->cancelled = 1;
-    return ACCEL_OK;
+    return async_enter("cancel", error);
 }
 
 static int32_t queue_reset(struct accel_driver_queue *base, struct accel_error *error)
 {
     struct async_queue *queue = (struct async_queue *)base;
+    int32_t code = async_enter("reset", error);
+    if (code != ACCEL_OK)
+        return code;
     while (queue->count != 0)
         if (async_tick() == 0)
             return async_fail(error, ACCEL_E_INTERNAL, "the mock would wait for ever");
@@ -257,7 +264,7 @@ int32_t async_queue_create(struct accel_driver_device *base, struct accel_driver
     const struct accel_host *host = async_host(base);
     struct async_queue *queue;
     void *memory = NULL;
-    int32_t code = async_make(host, ACCEL_MEMORY_PROGRAM, sizeof(*queue), &memory, error);
+    int32_t code = async_make("queue_create", host, ACCEL_MEMORY_PROGRAM, sizeof(*queue), &memory, error);
     *out_queue = NULL;
     if (code != ACCEL_OK)
         return code;

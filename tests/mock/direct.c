@@ -156,6 +156,7 @@ static const struct accel_module_table module_table = {
 static int32_t device_close(struct accel_driver_device *base, struct accel_error *error)
 {
     (void)error;
+    in_slot("close");
     unmake(((struct device *)base)->host, base);
     return ACCEL_OK;
 }
@@ -217,6 +218,7 @@ const struct accel_device_table direct_device_table = {
 static int32_t instance_detach(struct accel_driver_instance *base, struct accel_error *error)
 {
     (void)error;
+    in_slot("detach");
     unmake(((struct instance *)base)->host, base);
     return ACCEL_OK;
 }

@@ -32,7 +32,7 @@ struct direct_control {
     void *scratch;      /* of the last set */
     const void *weight; /* address of the last set's weight */
     uint32_t ranks_seen;
-    void (*on_slot)(const char *slot); /* called by attach, enumerate, open, compile; NULL: not */
+    void (*on_slot)(const char *slot); /* called by attach, enumerate, open, compile, close, detach */
     void (*on_run)(void *data);        /* called by run, NULL: not */
     void *on_run_data;
     struct accel_setting setting; /* the last one that open was given */

@@ -2,44 +2,125 @@
 /* What a driver changes in its caller is put back and told, slot by slot; what it does not give back is told too. */
 #include "config.h"
 
+#include <fenv.h>
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/float_mode.h"
 #include "core/base/surroundings.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"
 
-static const char *const slots[] = {"attach", "enumerate", "open", "compile"};
+static const char *const slots[] = {"attach", "enumerate", "open", "compile", "close", "detach"};
 
 #define SLOT_COUNT (sizeof(slots) / sizeof(slots[0]))
+#define TOLD_SLOTS 2u /* the first ones are called while the context discovers: there is a verdict too */
 
-/* Which slot sins, and how: a bit of ACCEL_CHANGED_... */
+/* One way to sin. */
+struct sin {
+    const char *word; /* by which it is told */
+    void (*commit)(void);
+    void (*undo)(void); /* NULL: the core puts it back */
+};
+
+static const struct sin *sin_now;
 static const char *bad_slot;
-static uint32_t bad_way;
 static char log_text[65536];
+static locale_t own_locale;
 
 static void misbehave(const char *slot)
 {
-    if (bad_slot == NULL || strcmp(slot, bad_slot) != 0)
-        return;
-    if (bad_way == ACCEL_CHANGED_FLOAT) {
-        accel_float_mode_set(accel_float_mode_get() ^ 0x8000u); /* flush to zero */
-    } else if (bad_way == ACCEL_CHANGED_SIGNALS) {
-        sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, SIGUSR2);
-        pthread_sigmask(SIG_BLOCK, &set, NULL);
-    } else if (bad_way == ACCEL_CHANGED_PROCESSORS) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(sched_getcpu(), &set);
-        sched_setaffinity(0, sizeof(set), &set);
-    } else if (bad_way == ACCEL_CHANGED_LOCALE) {
-        setlocale(LC_ALL, "C.UTF-8");
-    }
+    if (bad_slot != NULL && strcmp(slot, bad_slot) == 0)
+        sin_now->commit();
+}
+
+static void change_mask(int how, int number)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static void flush_to_zero(void)
+{
+    accel_float_mode_set(accel_float_mode_get() ^ 0x8000u);
+}
+
+static void round_upwards(void)
+{
+    fesetround(FE_UPWARD);
+}
+
+static void block_a_signal(void)
+{
+    change_mask(SIG_BLOCK, SIGUSR2);
+}
+
+static void unblock_a_signal(void)
+{
+    change_mask(SIG_UNBLOCK, SIGWINCH); /* which main blocks */
+}
+
+static void handle(int number)
+{
+    (void)number;
+}
+
+static void handle_a_signal(void)
+{
+    signal(SIGUSR1, handle);
+}
+
+static void change_flags(void)
+{
+    struct sigaction action;
+    sigaction(SIGCHLD, NULL, &action);
+    action.sa_flags ^= SA_NOCLDSTOP;
+    sigaction(SIGCHLD, &action, NULL);
+}
+
+static void stay_here(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(sched_getcpu(), &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void set_locale(void)
+{
+    setlocale(LC_ALL, "C.UTF-8");
+}
+
+static void use_locale(void)
+{
+    uselocale(own_locale);
+}
+
+static void leave(void)
+{
+    if (chdir("/") != 0)
+        fail_msg("there is no /");
+}
+
+static void allow_everything(void)
+{
+    umask(0);
+}
+
+static void set_a_variable(void)
+{
+    setenv("ACCEL_TEST_MANNERS", "spoiled", 1);
+}
+
+static void unset_the_variable(void)
+{
+    unsetenv("ACCEL_TEST_MANNERS");
 }
 
 static void take_log(void *user, uint32_t level, const char *text)
@@ -92,60 +173,104 @@ static uint32_t told(const struct accel_context *context, const char *slot, cons
     return found;
 }
 
-static void one_way(uint32_t way, const char *word)
+static void commit_in(const struct sin *sin, uint32_t slot)
 {
+    struct accel_surroundings before;
     struct accel_error error = {0};
-    for (size_t i = 0; i < SLOT_COUNT; i++) {
-        struct accel_surroundings before;
-        char wanted[160];
+    char wanted[160];
+    struct accel_context *context = discover();
+    accel_surroundings_take(&before, NULL);
+    direct.on_slot = misbehave;
+    sin_now = sin;
+    bad_slot = slots[slot];
+    use(context);
+    accel_registry_forget(context);
+    bad_slot = NULL;
+    if (sin->undo != NULL)
+        sin->undo();
+    assert_int_equal(accel_surroundings_restore(&before), 0);
+    snprintf(wanted, sizeof(wanted), "driver=direct slot=%s changed=\"%s\" restored=%d", slots[slot], sin->word,
+             sin->undo == NULL);
+    if (strstr(log_text, wanted) == NULL)
+        fail_msg("the log has no %s: %s", wanted, log_text);
+    assert_int_equal(accel_context_free(context, &error), ACCEL_OK);
+    direct_reset();
+}
+
+static void in_every_slot(void **state)
+{
+    for (uint32_t slot = 0; slot < SLOT_COUNT; slot++)
+        commit_in(*state, slot);
+}
+
+/* Forgotten with its driver, a verdict has to be looked at before. */
+static void a_verdict_tells_it(void **state)
+{
+    for (uint32_t slot = 0; slot < 4; slot++) {
+        struct accel_error error = {0};
         struct accel_context *context = discover();
-        accel_surroundings_take(&before);
         direct.on_slot = misbehave;
-        bad_slot = slots[i];
-        bad_way = way;
+        sin_now = *state;
+        bad_slot = slots[slot];
         use(context);
         bad_slot = NULL;
-        assert_int_equal(accel_surroundings_restore(&before), 0);
-        snprintf(wanted, sizeof(wanted), "driver=direct slot=%s changed=\"%s\" restored=1", slots[i], word);
-        if (strstr(log_text, wanted) == NULL)
-            fail_msg("the log has no %s: %s", wanted, log_text);
-        assert_int_equal(told(context, slots[i], word), i < 2);
+        assert_int_equal(told(context, slots[slot], sin_now->word), slot < TOLD_SLOTS);
+        assert_int_equal(told(context, slots[slot], sin_now->undo == NULL ? "put back" : "stays so"),
+                         slot < TOLD_SLOTS);
+        if (sin_now->undo != NULL)
+            sin_now->undo();
         assert_int_equal(accel_context_free(context, &error), ACCEL_OK);
         direct_reset();
     }
 }
 
-static void a_floating_point_mode(void **state)
-{
-    (void)state;
-    one_way(ACCEL_CHANGED_FLOAT, "floating-point mode");
-}
-
-static void blocked_signals(void **state)
-{
-    (void)state;
-    one_way(ACCEL_CHANGED_SIGNALS, "blocked signals");
-}
-
-static void processors(void **state)
+static void on_two_processors(void **state)
 {
     cpu_set_t set;
-    (void)state;
     CPU_ZERO(&set);
     assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
     if (CPU_COUNT(&set) < 2)
         skip();
-    one_way(ACCEL_CHANGED_PROCESSORS, "processors");
+    in_every_slot(state);
 }
 
-static void a_locale(void **state)
+static void with_a_locale(void **state)
 {
-    (void)state;
     setlocale(LC_ALL, "C");
-    if (setlocale(LC_ALL, "C.UTF-8") == NULL)
+    if (own_locale == (locale_t)0)
         skip();
-    setlocale(LC_ALL, "C");
-    one_way(ACCEL_CHANGED_LOCALE, "locale");
+    in_every_slot(state);
+}
+
+/* A note may say that the vendor's code sets handlers: these are left alone then, and nothing else is. */
+static void handlers_may_be_announced(void **state)
+{
+    struct accel_surroundings before;
+    struct sigaction action;
+    (void)state;
+    accel_surroundings_take(&before, "prints signals");
+    handle_a_signal();
+    block_a_signal();
+    assert_int_equal(accel_surroundings_restore(&before), ACCEL_CHANGED_SIGNALS);
+    sigaction(SIGUSR1, NULL, &action);
+    assert_true(action.sa_handler == handle);
+    accel_surroundings_take(&before, "prints threads");
+    signal(SIGUSR1, SIG_DFL);
+    assert_int_equal(accel_surroundings_restore(&before), ACCEL_CHANGED_ACTIONS);
+    sigaction(SIGUSR1, NULL, &action);
+    assert_true(action.sa_handler == handle);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+/* All at once: each is told. */
+static void everything_is_told(void **state)
+{
+    char text[ACCEL_CHANGED_TEXT];
+    uint32_t all = 2 * ACCEL_CHANGED_ENVIRONMENT - 1;
+    (void)state;
+    accel_surroundings_text(all, text);
+    assert_string_equal(text, "floating-point mode, blocked signals, processors, locale, signal actions, "
+                              "working directory, file mode mask, environment");
 }
 
 static void nothing_is_told_of_a_good_driver(void **state)
@@ -187,15 +312,36 @@ static void what_detach_leaves_is_told(void **state)
     assert_int_equal(accel_context_free(context, &error), ACCEL_OK);
 }
 
+#define ROW(text, function) (&(struct sin){.word = (text), .commit = (function)})
+
 int main(void)
 {
+    struct sin variable = {"environment", set_a_variable, unset_the_variable};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_floating_point_mode),
-        cmocka_unit_test(blocked_signals),
-        cmocka_unit_test(processors),
-        cmocka_unit_test(a_locale),
+        {"flush to zero", in_every_slot, NULL, NULL, ROW("floating-point mode", flush_to_zero)},
+        {"rounding", in_every_slot, NULL, NULL, ROW("floating-point mode", round_upwards)},
+        {"a signal blocked", in_every_slot, NULL, NULL, ROW("blocked signals", block_a_signal)},
+        {"a signal unblocked", in_every_slot, NULL, NULL, ROW("blocked signals", unblock_a_signal)},
+        {"a handler", in_every_slot, NULL, NULL, ROW("signal actions", handle_a_signal)},
+        {"flags of a signal", in_every_slot, NULL, NULL, ROW("signal actions", change_flags)},
+        {"processors", on_two_processors, NULL, NULL, ROW("processors", stay_here)},
+        {"the locale", with_a_locale, NULL, NULL, ROW("locale", set_locale)},
+        {"the locale of the thread", with_a_locale, NULL, NULL, ROW("locale", use_locale)},
+        {"the working directory", in_every_slot, NULL, NULL, ROW("working directory", leave)},
+        {"the file mode mask", in_every_slot, NULL, NULL, ROW("file mode mask", allow_everything)},
+        {"a variable", in_every_slot, NULL, NULL, &variable},
+        {"a verdict", a_verdict_tells_it, NULL, NULL, ROW("file mode mask", allow_everything)},
+        {"a verdict of what stays", a_verdict_tells_it, NULL, NULL, &variable},
+        cmocka_unit_test(handlers_may_be_announced),
+        cmocka_unit_test(everything_is_told),
         cmocka_unit_test(nothing_is_told_of_a_good_driver),
         cmocka_unit_test(what_detach_leaves_is_told),
     };
-    return cmocka_run_group_tests_name("device_manners", tests, NULL, NULL);
+    int failed;
+    own_locale = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+    change_mask(SIG_BLOCK, SIGWINCH);
+    failed = cmocka_run_group_tests_name("device_manners", tests, NULL, NULL);
+    if (own_locale != (locale_t)0)
+        freelocale(own_locale);
+    return failed;
 }

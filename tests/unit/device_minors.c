@@ -244,6 +244,16 @@ static void codes_are_checked(void **state)
     expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "says no more");
     accel_error_set(&error, ACCEL_E_IO, "what the driver says");
     expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "what the driver says");
+    memset(error.text, 'x', sizeof(error.text));
+    memset(error.remedy, 'y', sizeof(error.remedy));
+    error.code = ACCEL_E_TIMEOUT;
+    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
+    assert_int_equal(error.code, ACCEL_E_IO);
+    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+    assert_int_equal(strlen(error.remedy), sizeof(error.remedy) - 1);
+    error.code = 5;
+    assert_int_equal(accel_take_code(-500, "mock", "slot", &error), ACCEL_E_INTERNAL);
+    assert_int_equal(error.code, ACCEL_E_INTERNAL);
 }
 
 int main(void)

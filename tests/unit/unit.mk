@@ -167,6 +167,10 @@ unit_tests += tests/unit/device_queue
 tests_unit_device_queue_SOURCES = %D%/device_queue.c tests/unit/device_support.h tests/mock/async.c tests/mock/async.h \
 	tests/mock/async_internal.h tests/mock/async_queue.c
 tests_unit_device_queue_LDADD = $(core_test_libs)
+unit_tests += tests/unit/device_tables
+tests_unit_device_tables_SOURCES = %D%/device_tables.c tests/unit/device_support.h tests/mock/async.c tests/mock/async.h \
+	tests/mock/async_internal.h tests/mock/async_queue.c
+tests_unit_device_tables_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_place
 tests_unit_plan_place_SOURCES = %D%/plan_place.c %D%/plan_support.c %D%/plan_support.h %D%/device_support.h
