@@ -94,6 +94,7 @@ void accel_registry_detach(struct accel_context *context, struct accel_attached 
     accel_context_before(context, owner, &before);
     code = owner->instance->table->detach(owner->instance, &error);
     accel_context_restore(context, &before, owner->driver->name, "detach");
+    code = accel_take_code(code, owner->driver->name, "detach", &error);
     if (code != ACCEL_OK)
         accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
                         owner->driver->name, accel_error_name(code), error.text);

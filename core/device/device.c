@@ -128,6 +128,7 @@ static void device_destroy(struct accel_object *object)
     accel_context_before(object->context, device->listed->owner, &before);
     code = device->handle->table->close(device->handle, &error);
     accel_context_restore(object->context, &before, device->driver, "close");
+    code = accel_take_code(code, device->driver, "close", &error);
     if (code != ACCEL_OK)
         accel_log_write(&object->context->log, ACCEL_LOG_ERROR, "device", "device=%s close=%s text=\"%s\"",
                         device->listed->info.name, accel_error_name(code), error.text);
