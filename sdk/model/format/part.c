@@ -101,6 +101,18 @@ int32_t model_part_memory(struct model_part *part, const char *name, const void 
     return ACCEL_OK;
 }
 
+/* Advice, before anything is touched: what comes from the disk then comes in huge pages where the file system has them,
+ * and is mapped with them. Of a file that is in memory already the pages stay as they are. */
+static void ask_for_huge_pages(void *memory, uint64_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 int32_t model_part_map(struct model_part *part, struct accel_error *error)
 {
     void *memory;
@@ -109,6 +121,7 @@ int32_t model_part_map(struct model_part *part, struct accel_error *error)
     memory = mmap(NULL, (size_t)part->bytes, PROT_READ, MAP_SHARED, part->fd, 0);
     if (memory == MAP_FAILED)
         return model_fault_errno(error, part->path, "cannot map", errno);
+    ask_for_huge_pages(memory, part->bytes);
     part->data = memory;
     part->mapped = true;
     return ACCEL_OK;
