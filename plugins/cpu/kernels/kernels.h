@@ -69,7 +69,7 @@ struct cpu_matrix {
 };
 
 #define CPU_TILE_ROWS 4u
-#define CPU_TILE_FROM 3u /* fewest rows of x of which tiles are made */
+#define CPU_TILE_FROM 2u /* fewest rows of x of which tiles are made */
 
 /* A block of CPU_TILE_ROWS rounded rows, as the matmuls of many rows read it: in one stream, four digits at a time. */
 struct cpu_tile {

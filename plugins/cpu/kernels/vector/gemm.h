@@ -55,15 +55,6 @@ struct gemm_recipe {
  * does nothing where no recipe is written for the type. */
 int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end);
 
-CPU_INLINE void put_factor(struct gemm_panel *panel, size_t block, size_t half, size_t row, int factor)
-{
-#ifdef CPU_DOT32
-    panel->factor[block][half][row] = (float)factor;
-#else
-    panel->factor[block][half][row] = (int32_t)((uint32_t)(factor & 0xffff) * 0x10001u);
-#endif
-}
-
 /* Four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows. */
 CPU_INLINE void transpose_dwords(__m256i v[4])
 {

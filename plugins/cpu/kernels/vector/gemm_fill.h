@@ -6,7 +6,7 @@
 #ifndef CPU_VECTOR_GEMM_FILL_H
 #define CPU_VECTOR_GEMM_FILL_H
 
-#include "gemm.h"
+#include "gemm_fill_k.h"
 #include "planar.h"
 
 /* Digits that a core of 16-bit sums cannot hold: sizes and signs there, 128 too high where four bytes are added in 32
@@ -90,54 +90,6 @@ CPU_INLINE void fill_staged(const struct kind kind, const int center, const int 
     }
 }
 
-/* The factors of eight blocks of row r. */
-CPU_INLINE void k_factors(const struct kind kind, const uint8_t *block, size_t r, size_t at, struct gemm_panel *out)
-{
-    uint8_t bytes[16];
-    if (kind.type == ACCEL_Q4_K || kind.type == ACCEL_Q5_K) {
-        uint32_t words[4];
-        words6(block, words);
-        memcpy(bytes, words, sizeof(words));
-    } else if (kind.type == ACCEL_Q2_K) {
-        for (size_t i = 0; i < 16; i++)
-            bytes[i] = block[i] & 15;
-    } else if (kind.type == ACCEL_Q3_K) {
-        _mm_storeu_si128((__m128i *)bytes, scales_q3_k(block));
-    } else {
-        memcpy(bytes, block + 192, 16);
-    }
-    for (size_t b = 0; b < 8; b++) {
-        put_factor(out, at + b, 0, r, (int8_t)bytes[kind.fine ? 2 * b : b]);
-        if (kind.fine)
-            put_factor(out, at + b, 1, r, (int8_t)bytes[2 * b + 1]);
-    }
-}
-
-CPU_INLINE size_t k_scale_at(const struct kind kind)
-{
-    return kind.type == ACCEL_Q2_K ? 80 : kind.type == ACCEL_Q3_K ? 108 : kind.type == ACCEL_Q6_K ? 208 : 0;
-}
-
-/* Blocks of 256 with whole numbers for scales of 16 or 32. */
-CPU_INLINE void fill_super(const struct kind kind, const int center, const int low, const struct cpu_matrix *w,
-                           const size_t rows[PANEL_ROWS], size_t first, size_t count, struct gemm_panel *out)
-{
-    const uint8_t *from[PANEL_ROWS];
-    panel_rows(w, 0, rows, from);
-    for (size_t at = 0; at < count; at += 8) {
-        const size_t offset = (first + at) / 8 * kind.block_bytes;
-        struct staged staged;
-        stage(kind, w, rows, first + at, 8, &staged);
-        for (size_t b = 0; b < 8; b++) {
-            panel_bytes(staged.digits, b * CPU_BLOCK, -low, out->digits + (at + b) * BLOCK_BYTES);
-            staged_scales(kind, &staged, b, (float)(center + low), NULL, out->m[at + b]);
-        }
-        for (size_t r = 0; r < PANEL_ROWS; r++)
-            k_factors(kind, from[r] + offset, r, at, out);
-        panel_halves(from, offset + k_scale_at(kind), out->d[at / 8]);
-    }
-}
-
 /* Digits of up to 4 bits of planar types: symmetric ones 8 above their value, asymmetric ones as stored. */
 CPU_INLINE void planar_panel(const uint32_t bits, const int add, const uint8_t *const from[PANEL_ROWS], size_t first,
                              size_t count, struct gemm_panel *out)
@@ -207,11 +159,11 @@ FILL(q5_1, fill_staged(kind_q5_1, 16, 0, w, rows, first, count, out))
 FILL(mxfp4, fill_staged(kind_mxfp4, 16, -16, w, rows, first, count, out))
 FILL(iq4_nl, fill_staged(kind_iq4_nl, 0, 0, w, rows, first, count, out))
 FILL(iq4_xs, fill_staged(kind_iq4_xs, 0, 0, w, rows, first, count, out))
-FILL(q2_k, fill_super(kind_q2_k, 0, 0, w, rows, first, count, out))
-FILL(q3_k, fill_super(kind_q3_k, 4, -4, w, rows, first, count, out))
-FILL(q4_k, fill_super(kind_q4_k, 0, 0, w, rows, first, count, out))
-FILL(q5_k, fill_super(kind_q5_k, 16, 0, w, rows, first, count, out))
-FILL(q6_k, fill_super(kind_q6_k, 32, -32, w, rows, first, count, out))
+FILL(q2_k, fill_super(kind_q2_k, 0, w, rows, first, count, out))
+FILL(q3_k, fill_super(kind_q3_k, 4, w, rows, first, count, out))
+FILL(q4_k, fill_super(kind_q4_k, 0, w, rows, first, count, out))
+FILL(q5_k, fill_super(kind_q5_k, 16, w, rows, first, count, out))
+FILL(q6_k, fill_super(kind_q6_k, 32, w, rows, first, count, out))
 FILL(planar, fill_narrow(0, w, rows, first, count, out))
 FILL(planar_a, fill_narrow(1, w, rows, first, count, out))
 FILL(planar8, fill_staged(kind_planar, 0, 0, w, rows, first, count, out))

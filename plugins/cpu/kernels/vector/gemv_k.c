@@ -2,14 +2,14 @@
 /*
  * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs).
  * Layout: weights as they lie. Tile: a block of two rows of W. One row of x meets the digits as they are taken apart in
- * registers; for up to 4 rows they are kept in the first cache, and the tile is a block of one row of W. Digits stay
- * unsigned; what they are offset by is taken back through the sums of x. Where 16 weights share a scale it multiplies
- * in integers (exact: 7 bits times products of at most 15 bits), where 32 do it joins the scale of x. Bound: bytes of
- * W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server from the second
- * cache, k = 2048, GB/s: Q4_K 14.9, Q5_K 16.2, Q6_K 20.2, and bound by operations Q2_K 10.2, Q3_K 9.9, IQ4_XS 10.1
- * (3.3, 4.5 and 5.5 cycles for 32 weights). From memory on the same kind of core, in GB/s beside 19 of a plain read:
- * two rows, whose headers are taken apart together and which ask for the two behind them, Q4_K 13.6, Q5_K 14.0, Q6_K 13
- * to 16; one row at a time 9.9, 9.9 and 11.
+ * registers; for 2 to 4 rows of iq4_xs they are kept in the first cache, and the tile is a block of one row of W (the
+ * others make panels then). Digits stay unsigned; what they are offset by is taken back through the sums of x. Where 16
+ * weights share a scale it multiplies in integers (exact: 7 bits times products of at most 15 bits), where 32 do it
+ * joins the scale of x. Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a
+ * shared Zen 3 server from the second cache, k = 2048, GB/s: Q4_K 14.9, Q5_K 16.2, Q6_K 20.2, and bound by operations
+ * Q2_K 10.2, Q3_K 9.9, IQ4_XS 10.1 (3.3, 4.5 and 5.5 cycles for 32 weights). From memory on the same kind of core, in
+ * GB/s beside 19 of a plain read: two rows, whose headers are taken apart together and which ask for the two behind
+ * them, Q4_K 13.6, Q5_K 14.0, Q6_K 13 to 16; one row at a time 9.9, 9.9 and 11.
  */
 #include "finish.h"
 #include "gemv.h"
@@ -489,6 +489,9 @@ int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin
 {
     int16_t half[GEMV_VALUES / 16];
     struct gemv_x x[GEMV_ROWS];
+    /* Panels are the faster way from 2 rows of x on: 1.5 to 2 times with 4 rows of q4_k and q6_k. */
+    if (call->m > 1 && call->x8.tiles != NULL && type != ACCEL_IQ4_XS)
+        return 0;
     for (size_t r = 0; r < call->m; r++) {
         const size_t blocks = call->k / CPU_BLOCK;
         x[r] = (struct gemv_x){call->x8.q + r * call->k, call->x8.scale + r * blocks, call->x8.sum + r * blocks,

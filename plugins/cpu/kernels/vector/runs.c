@@ -132,7 +132,8 @@ CPU_INLINE void one_row(const struct kind kind, const struct cpu_matmul *call, s
 
 CPU_INLINE void matmul8(const struct kind kind, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (call->m > FEW && call->x8.tiles != NULL &&
+    const int fast_panel = kind.block_values == RUN_VALUES && kind.type != ACCEL_IQ4_XS; /* gemm_fill_k.h */
+    if (call->m > (fast_panel ? 1 : FEW) && call->x8.tiles != NULL &&
         CPU_NAME(gemm8)(call, is_planar(kind) ? call->w.type : kind.type, begin, end))
         return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
