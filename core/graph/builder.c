@@ -3,6 +3,7 @@
 
 #include <accel/builder.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,7 +226,7 @@ int32_t accel_builder_constant(struct accel_builder *builder, const char *name, 
 static struct accel_node *copy_node(struct accel_builder *builder, const struct accel_node *given)
 {
     struct accel_node *node = accel_arena_alloc(&builder->arena, sizeof(*node), _Alignof(struct accel_node));
-    uint32_t *lists = accel_arena_array(&builder->arena, given->input_count + 1u, sizeof(*lists));
+    uint32_t *lists = accel_arena_array(&builder->arena, given->input_count + ACCEL_OP_OUTPUTS, sizeof(*lists));
     void *attributes = NULL;
     uint32_t bytes = 0;
     if (given->attributes) {
@@ -245,68 +246,86 @@ static struct accel_node *copy_node(struct accel_builder *builder, const struct 
     return node->name ? node : NULL;
 }
 
-static int32_t append_node(struct accel_builder *builder, const struct accel_node *given,
-                           const struct accel_op_call *call, uint32_t *out_value, struct accel_error *error)
+/* The intermediate that a node makes, named like it and its output. */
+static int32_t add_made(struct accel_builder *builder, const char *node, const char *output,
+                        const struct accel_op_made *made, uint32_t *out_value, struct accel_error *error)
 {
+    struct accel_value value = {
+        .size = sizeof(value), .role = ACCEL_ROLE_INTERMEDIATE, .type = made->type, .rank = made->rank, .name = node};
+    char name[ACCEL_NAME_LIMIT + 1];
+    memcpy(value.dims, made->dims, sizeof(value.dims));
+    if (output) {
+        int length = snprintf(name, sizeof(name), "%s.%s", node, output);
+        if (length < 0 || (size_t)length >= sizeof(name))
+            return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                                  "node \"%.200s\": its name leaves no room for that of output %s",
+                                                  node, output));
+        value.name = name;
+    }
+    return add_value(builder, &value, out_value, error);
+}
+
+static int32_t append_node(struct accel_builder *builder, const struct accel_node *given,
+                           const struct accel_op_call *call, uint32_t *out_values, struct accel_error *error)
+{
+    struct accel_op_made first = {.type = call->type, .rank = call->rank};
+    const struct accel_op_made *made[ACCEL_OP_OUTPUTS] = {&first, &call->second};
     struct accel_node *node;
+    memcpy(first.dims, call->dims, sizeof(first.dims));
     if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_room, ACCEL_GRAPH_NODES))
         return no_memory(builder, error);
     builder->graph.nodes = (const struct accel_node *const *)builder->nodes;
     node = copy_node(builder, given);
     if (node == NULL)
         return no_memory(builder, error);
-    *out_value = ACCEL_NO_VALUE;
-    if (node->output_count) {
-        struct accel_value value = {
-            .size = sizeof(value),
-            .role = ACCEL_ROLE_INTERMEDIATE,
-            .type = call->type,
-            .rank = call->rank,
-            .name = given->name,
-        };
-        int32_t code;
-        memcpy(value.dims, call->dims, sizeof(value.dims));
-        code = add_value(builder, &value, out_value, error);
+    out_values[0] = ACCEL_NO_VALUE;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        int32_t code = add_made(builder, given->name, i == 0 ? NULL : call->op->second, made[i], &out_values[i], error);
         if (code != ACCEL_OK)
             return code;
-        memcpy((void *)node->outputs, out_value, sizeof(*out_value));
+        memcpy((uint32_t *)node->outputs + i, &out_values[i], sizeof(*out_values));
     }
     builder->nodes[builder->graph.node_count++] = node;
     return ACCEL_OK;
 }
 
 /* `call` holds the shape that a reshape wants. */
-static int32_t add_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
-                        uint32_t input_count, const void *attributes, struct accel_op_call *call, uint32_t *out_value,
-                        struct accel_error *error)
+static int32_t add_node(struct accel_builder *builder, struct accel_node *node, struct accel_op_call *call,
+                        uint32_t *out_values, struct accel_error *error)
 {
-    const struct accel_op *row = accel_op_find(op);
-    uint32_t output = 0;
-    struct accel_node node = {
-        .size = sizeof(node),
-        .op = op,
-        .minor = row ? row->since : 0,
-        .input_count = input_count,
-        .output_count = row ? row->output_count : 0,
-        .inputs = inputs,
-        .outputs = &output,
-        .attributes = attributes,
-        .name = name,
-    };
-    int32_t code = accel_name_check(name, "a node", error);
-    if (code == ACCEL_OK && out_value == NULL && node.output_count)
-        code = accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": out_value is NULL", name);
+    const struct accel_op *row = accel_op_find(node->op);
+    uint32_t outputs[ACCEL_OP_OUTPUTS] = {0};
+    int32_t code = accel_name_check(node->name, "a node", error);
+    node->size = sizeof(*node);
+    node->minor = row ? row->since : 0;
+    /* Inference reads them as a list; the builder fills it. */
+    node->outputs = outputs;
+    if (code == ACCEL_OK && out_values == NULL && node->output_count)
+        code = accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": out_value is NULL", node->name);
     if (code == ACCEL_OK)
-        code = accel_op_infer(&builder->graph, &node, call, error);
+        code = accel_op_infer(&builder->graph, node, call, error);
     if (code != ACCEL_OK)
         return ended(builder, code);
-    return append_node(builder, &node, call, out_value ? out_value : &output, error);
+    return append_node(builder, node, call, out_values ? out_values : outputs, error);
 }
 
-int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
-                           uint32_t input_count, const void *attributes, uint32_t *out_value, struct accel_error *error)
+static uint32_t outputs_of(uint32_t op)
+{
+    const struct accel_op *row = accel_op_find(op);
+    return row ? row->output_count : 0;
+}
+
+int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
+                                   uint32_t input_count, const void *attributes, uint32_t *out_values,
+                                   uint32_t output_count, struct accel_error *error)
 {
     struct accel_op_call call = {0};
+    struct accel_node node = {.op = op,
+                              .input_count = input_count,
+                              .output_count = output_count,
+                              .inputs = inputs,
+                              .attributes = attributes,
+                              .name = name};
     int32_t code = begin(builder, error);
     if (code != ACCEL_OK)
         return code;
@@ -314,13 +333,21 @@ int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const cha
         return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
                                               "node \"%.200s\": a reshape is made with accel_builder_reshape",
                                               name ? name : "?"));
-    return add_node(builder, op, name, inputs, input_count, attributes, &call, out_value, error);
+    return add_node(builder, &node, &call, out_values, error);
+}
+
+int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
+                           uint32_t input_count, const void *attributes, uint32_t *out_value, struct accel_error *error)
+{
+    return accel_builder_node_outputs(builder, op, name, inputs, input_count, attributes, out_value, outputs_of(op),
+                                      error);
 }
 
 int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
                               const struct accel_dim *dims, uint32_t *out_value, struct accel_error *error)
 {
     struct accel_op_call call = {.rank = rank};
+    struct accel_node node = {.op = ACCEL_OP_RESHAPE, .input_count = 1, .output_count = 1, .name = name};
     int32_t code = begin(builder, error);
     if (code != ACCEL_OK)
         return code;
@@ -328,7 +355,8 @@ int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, u
         return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
                                               name ? name : "?", ACCEL_RANK));
     memcpy(call.dims, dims, rank * sizeof(*dims));
-    return add_node(builder, ACCEL_OP_RESHAPE, name, &input, 1, NULL, &call, out_value, error);
+    node.inputs = &input;
+    return add_node(builder, &node, &call, out_value, error);
 }
 
 int32_t accel_builder_output(struct accel_builder *builder, uint32_t value, const char *name, struct accel_error *error)

@@ -53,7 +53,9 @@ int32_t accel_check_attention(const struct accel_op_call *call, struct accel_err
         return accel_op_refuse(call, error, "attribute rounding is neither F32 nor Q8_0");
     if (at->sinks != 0 && at->window == 0)
         return accel_op_refuse(call, error, "attribute sinks has no meaning without a window");
-    return at->zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+    if ((at->block != 0) != (call->inputs[6] != NULL))
+        return accel_op_refuse(call, error, "attribute block and input mask have no meaning without each other");
+    return ACCEL_OK;
 }
 
 int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error)
@@ -161,6 +163,35 @@ static int32_t check_sequences(const struct accel_op_call *call, struct accel_er
     return ACCEL_OK;
 }
 
+/* A bit for each block of places a sequence may have, as query and as key. */
+static int32_t check_mask(const struct accel_op_call *call, uint64_t places, struct accel_error *error)
+{
+    const struct accel_attention *at = call->attributes;
+    const struct accel_value *mask = call->inputs[6];
+    uint64_t blocks = places / at->block + (places % at->block != 0);
+    struct accel_dim rows = accel_dim_fixed(blocks), words = accel_dim_fixed(blocks / 32 + (blocks % 32 != 0));
+    if (!accel_dim_equal(&mask->dims[0], &call->inputs[5]->dims[0]))
+        return refuse_shapes(call, 6, 5, "both have a row for each sequence", error);
+    if (!accel_dim_equal(&mask->dims[1], &rows) || !accel_dim_equal(&mask->dims[2], &words))
+        return refuse_shapes(call, 6, 3, "the mask has a row of bits, 32 to a word, for each block of pages * page",
+                             error);
+    return ACCEL_OK;
+}
+
+/* What is counted by place wants as many places in every step. */
+static int32_t infer_places(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_attention *at = call->attributes;
+    const struct accel_value *table = call->inputs[3];
+    uint64_t places;
+    if (call->inputs[6] == NULL && call->node->output_count == 1)
+        return ACCEL_OK;
+    if (!accel_dim_is_fixed(&table->dims[1]) || !accel_mul_u64(table->dims[1].add, at->page, &places))
+        return accel_op_refuse(call, error, "with a mask or a mass the pages of a sequence have to be fixed");
+    call->second = (struct accel_op_made){ACCEL_F32, 2, {table->dims[0], accel_dim_fixed(places)}};
+    return call->inputs[6] == NULL ? ACCEL_OK : check_mask(call, places, error);
+}
+
 /* Heads of q share those of k and v in groups of equal size. The values may have another size than the keys: the
  * output has the values'. */
 int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *error)
@@ -181,7 +212,7 @@ int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *er
         return ACCEL_E_INVALID;
     output_like(call, q);
     call->dims[2] = accel_dim_fixed(v->dims[1].add / at->kv_heads);
-    return ACCEL_OK;
+    return infer_places(call, error);
 }
 
 /* Only b is repeated, over leading extents, so that the output is always as large as a and may take its memory. */

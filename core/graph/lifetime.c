@@ -100,10 +100,10 @@ static bool place_first_fit(struct planner *planner, uint32_t value, uint64_t by
     return true;
 }
 
-static int32_t place_output(struct planner *planner, uint32_t node_index, struct accel_error *error)
+/* Only the first output may take the memory of an input. */
+static int32_t place_output(struct planner *planner, uint32_t node_index, uint32_t output, struct accel_error *error)
 {
-    const struct accel_node *node = planner->graph->nodes[node_index];
-    uint32_t value = node->output_count ? node->outputs[0] : ACCEL_NO_VALUE;
+    uint32_t value = planner->graph->nodes[node_index]->outputs[output];
     struct live *reused;
     uint64_t bytes;
     if (!is_planned(planner, value))
@@ -113,7 +113,7 @@ static int32_t place_output(struct planner *planner, uint32_t node_index, struct
     if (!accel_align_size(bytes, planner->alignment, &bytes))
         return accel_error_set(error, ACCEL_E_LIMIT, "graph \"%.200s\": its intermediates do not fit 64 bits",
                                planner->graph->name);
-    reused = find_in_place(planner, node_index, bytes);
+    reused = output == 0 ? find_in_place(planner, node_index, bytes) : NULL;
     if (reused) {
         reused->value = value;
         planner->offsets[value] = reused->offset;
@@ -137,7 +137,8 @@ int32_t accel_graph_plan_buffers(const struct accel_graph *graph, const uint64_t
     if (planner.last && planner.live) {
         find_last_uses(&planner);
         for (uint32_t i = 0; i < graph->node_count && code == ACCEL_OK; i++) {
-            code = place_output(&planner, i, error);
+            for (uint32_t o = 0; o < graph->nodes[i]->output_count && code == ACCEL_OK; o++)
+                code = place_output(&planner, i, o, error);
             drop_dead(&planner, i + 1);
         }
     } else {

@@ -13,8 +13,9 @@
 
 #include "core/graph/types.h"
 
-/** Most inputs of an operator. */
+/** Most inputs and outputs of an operator. */
 #define ACCEL_OP_INPUTS 8u
+#define ACCEL_OP_OUTPUTS 2u
 /** Room for the attributes of any operator. */
 #define ACCEL_OP_ATTRIBUTES 64u
 /** Most bytes of a name or key, the zero byte not counted. */
@@ -30,6 +31,13 @@ struct accel_op_slot {
     bool state; /**< takes a state and nothing else; other slots take no state */
 };
 
+/** What an output turns out to be. */
+struct accel_op_made {
+    uint32_t type;
+    uint32_t rank;
+    struct accel_dim dims[ACCEL_RANK];
+};
+
 /** One inference: what a node is given, and what its output turns out to be. */
 struct accel_op_call {
     const struct accel_graph *graph;
@@ -40,6 +48,7 @@ struct accel_op_call {
     uint32_t type;                                     /**< of the output */
     uint32_t rank;                                     /**< of the output; in, for reshape: the rank that is wanted */
     struct accel_dim dims[ACCEL_RANK];                 /**< of the output; in, for reshape: the dims that are wanted */
+    struct accel_op_made second;                       /**< where the node has a second output */
 };
 
 /** One operator. */
@@ -47,7 +56,7 @@ struct accel_op {
     const char *name;
     uint32_t since; /**< minor that introduced it */
     uint32_t input_count;
-    uint32_t output_count; /**< 0 or 1 */
+    uint32_t output_count; /**< 0 or 1: what every node has */
     struct accel_op_slot slots[ACCEL_OP_INPUTS];
     uint32_t attribute_size; /**< bytes of the attributes of this minor, 0: none */
     uint32_t attribute_base; /**< bytes that the first minor had */
@@ -56,6 +65,7 @@ struct accel_op {
     int32_t (*check)(const struct accel_op_call *call, struct accel_error *error);
     /** Checks the shapes against each other and fills type, rank and dims of the output. */
     int32_t (*infer)(struct accel_op_call *call, struct accel_error *error);
+    const char *second; /**< name of a second output, which a node may have; NULL: there is none */
 };
 
 /** The row of an operator, or NULL. */

@@ -214,11 +214,9 @@ static int32_t check_order(const struct accel_graph *graph, const struct accel_n
     return ACCEL_OK;
 }
 
-static int32_t check_output(const struct accel_graph *graph, const struct accel_op_call *call, unsigned char *made,
-                            struct accel_error *error)
+static int32_t check_output(const struct accel_graph *graph, const struct accel_node *node, uint32_t index,
+                            const struct accel_op_made *should, unsigned char *made, struct accel_error *error)
 {
-    const struct accel_node *node = call->node;
-    uint32_t index = node->outputs[0];
     const struct accel_value *value = graph->values[index];
     char wanted[120], found[120];
     if (value->role != ACCEL_ROLE_OUTPUT && value->role != ACCEL_ROLE_INTERMEDIATE)
@@ -227,14 +225,26 @@ static int32_t check_output(const struct accel_graph *graph, const struct accel_
     if (made[index])
         return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": \"%.200s\" is made already", node->name,
                                value->name);
-    if (value->type != call->type || !accel_dims_equal(value->rank, value->dims, call->rank, call->dims))
+    if (value->type != should->type || !accel_dims_equal(value->rank, value->dims, should->rank, should->dims))
         return accel_error_set(
             error, ACCEL_E_INVALID,
             "node \"%.120s\": its output \"%.120s\" should be %s of type %" PRIu32 ", and is %s of type %" PRIu32,
-            node->name, value->name, accel_dims_text(graph, call->rank, call->dims, wanted, sizeof(wanted)), call->type,
-            accel_dims_text(graph, value->rank, value->dims, found, sizeof(found)), value->type);
+            node->name, value->name, accel_dims_text(graph, should->rank, should->dims, wanted, sizeof(wanted)),
+            should->type, accel_dims_text(graph, value->rank, value->dims, found, sizeof(found)), value->type);
     made[index] = 1;
     return ACCEL_OK;
+}
+
+static int32_t check_outputs(const struct accel_graph *graph, const struct accel_op_call *call, unsigned char *made,
+                             struct accel_error *error)
+{
+    struct accel_op_made first = {.type = call->type, .rank = call->rank};
+    const struct accel_op_made *should[ACCEL_OP_OUTPUTS] = {&first, &call->second};
+    int32_t code = ACCEL_OK;
+    memcpy(first.dims, call->dims, sizeof(first.dims));
+    for (uint32_t i = 0; code == ACCEL_OK && i < call->node->output_count; i++)
+        code = check_output(graph, call->node, call->node->outputs[i], should[i], made, error);
+    return code;
 }
 
 static int32_t check_node(const struct accel_graph *graph, const struct accel_node *node, unsigned char *made,
@@ -245,20 +255,18 @@ static int32_t check_node(const struct accel_graph *graph, const struct accel_no
     if (code != ACCEL_OK)
         return code;
     /* A reshape says what it wants by the value that it makes. */
-    if (node->output_count == 1 && node->outputs) {
-        const struct accel_value *value;
-        if (node->outputs[0] >= graph->value_count)
+    for (uint32_t i = 0; node->outputs && i < node->output_count && i < ACCEL_OP_OUTPUTS; i++)
+        if (node->outputs[i] >= graph->value_count)
             return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": its output is out of range", node->name);
-        value = graph->values[node->outputs[0]];
+    if (node->output_count >= 1 && node->outputs) {
+        const struct accel_value *value = graph->values[node->outputs[0]];
         call.rank = value->rank;
         memcpy(call.dims, value->dims, sizeof(call.dims));
     }
     code = accel_op_infer(graph, node, &call, error);
     if (code == ACCEL_OK)
         code = check_order(graph, node, made, error);
-    if (code == ACCEL_OK && node->output_count == 1)
-        code = check_output(graph, &call, made, error);
-    return code;
+    return code == ACCEL_OK ? check_outputs(graph, &call, made, error) : code;
 }
 
 /* ---- the whole ---- */

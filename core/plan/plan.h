@@ -44,6 +44,8 @@ struct accel_plan {
     struct accel_settings *settings;
     struct accel_plan_setting *records; /**< one for each of the settings */
     struct accel_thread_plan threads;   /**< count 0: the device borrows none */
+    struct accel_plan_cores *cores;     /**< where they are */
+    uint32_t cores_count;
     bool pinned;
 
     struct accel_plan_node *nodes; /**< of all graphs, one after the other */
@@ -105,6 +107,8 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
 
 /** Chooses threads, and puts the choice into the record of cpu.threads. */
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error);
+/** Groups the cores of the machine by where the chosen threads are. */
+int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *error);
 
 /** Puts what was decided in the place of a setting's value, which becomes the first loser. Strings are kept as they
  * are; NULL in one of them is ACCEL_E_MEMORY. The value that is there already changes nothing. */

@@ -2,6 +2,7 @@
 libaccel_core_la_SOURCES += \
 	%D%/bookkeeping.c \
 	%D%/budget.c \
+	%D%/cores.c \
 	%D%/create.c \
 	%D%/devices.c \
 	%D%/facts.c \

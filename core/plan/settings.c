@@ -142,6 +142,9 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     }
     if (code != ACCEL_OK)
         return refuse_threads(threads, &why, error);
+    code = accel_plan_group_cores(plan, error);
+    if (code != ACCEL_OK)
+        return code;
     plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
     if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
         return ACCEL_OK;

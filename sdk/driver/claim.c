@@ -36,6 +36,18 @@ static uint32_t reads_weight(const struct accel_graph *graph, const struct accel
     return 0;
 }
 
+/* What was added to attention, and a kernel that does not know it would pass over. */
+static const char *check_added(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    if (node->node->op != ACCEL_OP_ATTENTION)
+        return NULL;
+    if (sdk_input(node, 6) != NULL && (kernel->flags & SDK_KERNEL_MASK) == 0)
+        return "attention under a mask of blocks has no kernel here";
+    if (node->node->output_count > 1 && (kernel->flags & SDK_KERNEL_MASS) == 0)
+        return "the mass of attention has no kernel here";
+    return NULL;
+}
+
 const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
                                   const char **out_reason)
 {
@@ -51,9 +63,10 @@ const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct 
             continue;
         if (view.node->input_count > SDK_INPUTS || view.node->output_count > SDK_OUTPUTS)
             return NULL;
-        if (kernel->check != NULL)
+        reason = check_added(kernel, &view);
+        if (reason == NULL && kernel->check != NULL)
             reason = kernel->check(kernel, &view);
-        else
+        else if (reason == NULL)
             reason = sdk_all_f32(&view, 0) ? NULL : "only F32 values";
         if (reason == NULL)
             return kernel;

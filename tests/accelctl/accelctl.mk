@@ -24,6 +24,7 @@ accelctl_tests = \
 	%D%/plugins.sh \
 	%D%/profile.sh \
 	%D%/quantize.sh \
+	%D%/placement.sh \
 	%D%/readme.sh \
 	%D%/scores.sh \
 	%D%/signals.sh \

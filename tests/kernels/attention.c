@@ -19,6 +19,8 @@ struct shape {
     float softcap;
     uint32_t rounding;
     size_t sinks;
+    size_t block;   /* places that share a bit of a random mask; 0: none */
+    double of_mass; /* how far a mass may be off, times the tokens of its sequence; 0: not asked for */
 };
 
 /* What a cache stands for, by the reference decoder. */
@@ -59,10 +61,19 @@ static void cache_free(const struct cpu_cache *cache, size_t slots, struct truth
 struct row {
     const struct truth *k, *v;
     size_t slot[MOST_KEYS];
+    size_t place[MOST_KEYS];
     double weight[MOST_KEYS]; /* of the keys, with the sum 1 */
     size_t keys;
     double step; /* an element of q, rounded to 8 bits, changes a score by less than this times the key's element */
 };
+
+static int is_masked(const struct cpu_attention *c, size_t s, size_t place, size_t key)
+{
+    const size_t words = (c->blocks + 31) / 32;
+    return c->mask != NULL &&
+           (c->mask[(s * c->blocks + place / c->block) * words + key / c->block / 32] >> (key / c->block % 32) & 1) ==
+               0;
+}
 
 static void row_weigh(const struct cpu_attention *c, size_t s, size_t token, size_t head, struct row *row)
 {
@@ -71,7 +82,8 @@ static void row_weigh(const struct cpu_attention *c, size_t s, size_t token, siz
     double most = -INFINITY, sum = 0, largest = 0;
     row->keys = 0;
     for (size_t j = 0; j < (size_t)c->length[s]; j++) {
-        if ((c->causal && j > place) || (c->window && j + c->window <= place && j >= c->sinks))
+        if ((c->causal && j > place) || (c->window && j + c->window <= place && j >= c->sinks) ||
+            is_masked(c, s, place, j))
             continue;
         const size_t slot = (size_t)c->table[s * c->pages + j / c->page] * c->page + j % c->page;
         double dot = 0;
@@ -79,6 +91,7 @@ static void row_weigh(const struct cpu_attention *c, size_t s, size_t token, siz
             dot += q[i] * row->k->values[slot * row->k->row + kv * c->size + i];
         dot *= c->scale;
         row->slot[row->keys] = slot;
+        row->place[row->keys] = j;
         row->weight[row->keys++] = c->softcap != 0 ? c->softcap * tanh(dot / c->softcap) : dot;
         most = fmax(most, row->weight[row->keys - 1]);
     }
@@ -161,6 +174,46 @@ static double error_of(const struct cpu_attention *c, const struct truth *k, con
     return most;
 }
 
+/* The mass of every place against the eager form, that is as far off as `limit` says. */
+static void check_mass(const struct cpu_attention *c, const struct truth *k, double limit)
+{
+    const size_t places = c->pages * c->page;
+    double *mass = calloc(2 * places, sizeof(double));
+    struct row row = {.k = k};
+    assert_non_null(mass);
+    for (size_t i = 0; i < (size_t)c->first[2] * c->heads; i++) {
+        const size_t token = i / c->heads, s = (int64_t)token < c->first[1] ? 0 : 1;
+        row_weigh(c, s, token, i % c->heads, &row);
+        for (size_t j = 0; j < row.keys; j++)
+            mass[s * places + row.place[j]] += row.weight[j];
+    }
+    for (size_t i = 0; i < 2 * places; i++)
+        near_enough("mass", i, c->mass[i], mass[i], limit * (double)(c->first[i / places + 1] - c->first[i / places]));
+    free(mass);
+}
+
+/* Items cut in two, then, by parts, keys. */
+static void run_mass(const struct cpu_kernels *kernels, struct cpu_attention *c, const struct truth *k, double limit)
+{
+    const size_t items = c->tokens * c->heads, bytes = 2 * c->pages * c->page * sizeof(float);
+    const size_t cut = random_below((uint32_t)items);
+    if (limit == 0)
+        return;
+    c->mass = guard_new(bytes);
+    memset(c->mass, 0, bytes);
+    kernels->attention_mass(c, 0, cut);
+    kernels->attention_mass(c, cut, items);
+    check_mass(c, k, limit);
+    memset(c->mass, 0, bytes);
+    c->parts = 3;
+    for (c->part = 0; c->part < c->parts; c->part++)
+        kernels->attention_mass(c, 0, items);
+    check_mass(c, k, limit);
+    c->parts = c->part = 0;
+    guard_free(c->mass, bytes);
+    c->mass = NULL;
+}
+
 /* The keys cut into three parts, which are put together here. */
 static void run_parts(const struct cpu_kernels *kernels, struct cpu_attention *c)
 {
@@ -175,8 +228,28 @@ static void run_parts(const struct cpu_kernels *kernels, struct cpu_attention *c
     c->parts = c->part = 0;
     c->partial = NULL;
     memset(c->y, 0xff, items * c->value_size * sizeof(float));
-    cpu_attention_merge(partial, parts, items, c->value_size, 0, items, c->y);
+    if (c->stats != NULL)
+        memset(c->stats, 0xff, 2 * items * sizeof(float));
+    cpu_attention_merge(partial, parts, items, c->value_size, 0, items, c->y, c->stats);
     free(partial);
+}
+
+/* A random half of all blocks; a query may see none. */
+static uint32_t *mask_new(struct cpu_attention *c, size_t block)
+{
+    uint32_t *mask;
+    size_t words;
+    if (block == 0)
+        return NULL;
+    c->block = block;
+    c->blocks = (c->pages * c->page + block - 1) / block;
+    words = 2 * c->blocks * ((c->blocks + 31) / 32);
+    mask = malloc(words * sizeof(uint32_t));
+    assert_non_null(mask);
+    for (size_t i = 0; i < words; i++)
+        mask[i] = random_below(UINT32_MAX);
+    c->mask = mask;
+    return mask;
 }
 
 /* Answers the error by the types of the caches, where that is asked for. */
@@ -219,12 +292,20 @@ static void run_shape_error(const struct cpu_kernels *kernels, const struct shap
     random_fill(q, tokens * c.heads * c.size);
     c.q = q;
     c.y = guard_new(y_bytes);
+    float *stats = shape->of_mass != 0 ? guard_new(tokens * c.heads * 2 * sizeof(float)) : NULL;
+    c.stats = stats;
+    uint32_t *mask = mask_new(&c, shape->block);
     size_t cut = random_below((uint32_t)(tokens * c.heads));
     kernels->attention(&c, 0, cut);
     kernels->attention(&c, cut, tokens * c.heads);
     check(&c, &k, &v);
+    run_mass(kernels, &c, &k, shape->of_mass);
     run_parts(kernels, &c);
     check(&c, &k, &v);
+    run_mass(kernels, &c, &k, shape->of_mass);
+    if (stats != NULL)
+        guard_free(stats, tokens * c.heads * 2 * sizeof(float));
+    free(mask);
     if (out_error != NULL)
         *out_error = error_of(&c, &k, &v);
     guard_free(q, q_bytes);
@@ -243,15 +324,15 @@ void test_attention(void **state)
 {
     const struct tables *tables = *state;
     static const struct shape shapes[] = {
-        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5, 0, 0},
-        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0, 0, 0},
-        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0},
+        {4, 2, 8, 8, 512, {0, 3}, {5, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {2, 2, 18, 18, 512, {31, 0}, {2, 33}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {8, 1, 64, 64, 512, {100, 64}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {3, 3, 9, 9, 512, {10, 0}, {1, 4}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {2, 1, 128, 40, 512, {40, 0}, {3, 2}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 3, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {2, 1, 32, 32, 512, {70, 5}, {4, 9}, 40, 1, ACCEL_F32, ACCEL_F32, 5, 0, 0, 0, 0},
+        {2, 2, 16, 16, 512, {20, 0}, {9, 7}, 0, 0, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
+        {1, 1, 1, 1, 512, {0, 0}, {1, 1}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         run_shape(&tables->kernels, &shapes[i]);
@@ -262,7 +343,7 @@ void test_attention_pages(void **state)
     const struct tables *tables = *state;
     static const size_t pages[] = {1, 3, 16, 64};
     for (size_t p = 0; p < 4; p++) {
-        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0};
+        struct shape shape = {4, 2, 24, 24, pages[p], {67, 12}, {3, 40}, 0, 1, ACCEL_F32, ACCEL_F32, 0, 0, 0, 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.window = 17;
         run_shape(&tables->kernels, &shape);
@@ -276,8 +357,8 @@ void test_attention_sinks(void **state)
     static const size_t sinks[] = {1, 4, 33, 60, 200};
     for (size_t i = 0; i < 15; i++) {
         const uint32_t type = i % 2 == 0 ? ACCEL_F32 : ACCEL_PLANAR(4u, 6u, 0u);
-        struct shape shape = {4, 2,    64,   64, 16, {167, 12},   {3, 40}, i < 5 ? 17 : i < 10 ? 40 : 1,
-                              1, type, type, 0,  0,  sinks[i % 5]};
+        struct shape shape = {4, 2,    64,   64, 16, {167, 12},    {3, 40}, i < 5 ? 17 : i < 10 ? 40 : 1,
+                              1, type, type, 0,  0,  sinks[i % 5], 0,       0};
         run_shape(&tables->kernels, &shape);
         shape.rounding = ACCEL_Q8_0;
         shape.fresh[1] = 1;
@@ -302,8 +383,8 @@ void test_attention_eager(void **state)
         {"q4, in 8 bits", ACCEL_PLANAR(4u, 6u, 0u), ACCEL_Q8_0, 6e-2},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct shape shape = {4, 2, 64,           64,           64, {1190, 700},      {1, 2},
-                              0, 1, rows[i].type, rows[i].type, 0,  rows[i].rounding, 0};
+        struct shape shape = {
+            4, 2, 64, 64, 64, {1190, 700}, {1, 2}, 0, 1, rows[i].type, rows[i].type, 0, rows[i].rounding, 0, 0, 0};
         double whole, window;
         run_shape_error(&tables->kernels, &shape, &whole);
         shape.window = 300;
@@ -314,12 +395,64 @@ void test_attention_eager(void **state)
     }
 }
 
+/* What places are attended to with, at every kind of call; of caches whose scores nobody rounds as near as floats are.
+ */
+void test_attention_mass(void **state)
+{
+    const struct tables *tables = *state;
+    static const uint32_t types[] = {ACCEL_F32, ACCEL_F16, ACCEL_PLANAR(8u, 6u, 0u), ACCEL_PLANAR(4u, 6u, 0u)};
+    static const struct shape shapes[] = {
+        {.heads = 4, .kv_heads = 2, .size = 64, .page = 16, .old = {167, 12}, .fresh = {3, 40}, .causal = 1},
+        {.heads = 4, .kv_heads = 4, .size = 64, .page = 1, .old = {1000, 0}, .fresh = {1, 1}, .causal = 1},
+        {.heads = 17, .kv_heads = 1, .size = 64, .page = 5, .old = {67, 2}, .fresh = {2, 9}, .softcap = 3},
+        {.heads = 2,
+         .kv_heads = 1,
+         .size = 128,
+         .page = 64,
+         .old = {90, 5},
+         .fresh = {4, 9},
+         .causal = 1,
+         .window = 30,
+         .sinks = 4},
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        for (size_t t = 0; t < 5; t++) {
+            struct shape shape = shapes[i];
+            shape.value_size = shape.size;
+            shape.rounding = t == 3 ? ACCEL_Q8_0 : 0;
+            shape.k_type = shape.v_type = t == 4 ? types[3] : types[t];
+            shape.of_mass = t == 3 ? 2e-2 : 1e-5;
+            run_shape(&tables->kernels, &shape);
+            shape.block = 7;
+            run_shape(&tables->kernels, &shape);
+        }
+    }
+}
+
+/* Blocks of less than a page, of several tiles, and of all keys. */
+void test_attention_blocks(void **state)
+{
+    const struct tables *tables = *state;
+    static const size_t blocks[] = {1, 8, 33, 64, 5000};
+    for (size_t i = 0; i < 20; i++) {
+        struct shape shape = {.heads = 6, .kv_heads = 2, .size = 64, .value_size = 64, .page = 16};
+        shape.old[0] = 267, shape.old[1] = 12, shape.fresh[0] = 3, shape.fresh[1] = 40;
+        shape.block = blocks[i % 5];
+        shape.causal = i < 10;
+        shape.window = i < 5 ? 40 : 0;
+        shape.sinks = i < 5 ? 3 : 0;
+        shape.rounding = i < 15 ? 0 : ACCEL_Q8_0;
+        shape.k_type = shape.v_type = i < 10 ? ACCEL_F16 : ACCEL_PLANAR(4u, 6u, 0u);
+        run_shape(&tables->kernels, &shape);
+    }
+}
+
 void test_attention_f16(void **state)
 {
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16};
     for (size_t c = 0; c < 4; c++) {
-        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0, 0, 0};
+        struct shape shape = {4, 2, 64, 64, 16, {67, 12}, {3, 40}, 0, 1, types[c % 2], types[c / 2], 0, 0, 0, 0, 0};
         run_shape(&tables->kernels, &shape);
         shape.size = shape.value_size = 13;
         shape.softcap = 4;
@@ -332,7 +465,7 @@ void test_attention_planar(void **state)
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F16, ACCEL_PLANAR(8u, 6u, 0u), ACCEL_PLANAR(4u, 6u, 0u)};
     for (size_t c = 0; c < 18; c++) {
-        struct shape shape = {6, 2, 64, 64, 16, {67, 12}, {3, 4}, 0, 1, types[c % 3], types[c / 3 % 3], 0, 0, 0};
+        struct shape shape = {6, 2, 64, 64, 16, {67, 12}, {3, 4}, 0, 1, types[c % 3], types[c / 3 % 3], 0, 0, 0, 0, 0};
         shape.rounding = c < 9 ? 0 : ACCEL_Q8_0;
         run_shape(&tables->kernels, &shape);
         shape.window = 33;
@@ -346,7 +479,8 @@ void test_attention_groups(void **state)
     const struct tables *tables = *state;
     for (uint32_t c = 0; c < 6; c++) {
         const uint32_t type = ACCEL_PLANAR(4u, 5u + c % 3, 0u);
-        struct shape shape = {17, 1, 128, 128, 16, {70, 1}, {2, 5}, 0, 1, type, type, 0, c < 3 ? 0 : ACCEL_Q8_0, 0};
+        struct shape shape = {17, 1, 128, 128, 16, {70, 1}, {2, 5}, 0, 1, type, type, 0, c < 3 ? 0 : ACCEL_Q8_0,
+                              0,  0, 0};
         run_shape(&tables->kernels, &shape);
     }
 }

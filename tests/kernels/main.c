@@ -119,6 +119,8 @@ int main(int argc, char **argv)
         TEST(test_attention_groups),
         TEST(test_attention_sinks),
         TEST(test_attention_eager),
+        TEST(test_attention_mass),
+        TEST(test_attention_blocks),
         TEST(test_cache_write_planar),
         TEST(test_matmul_few),
         TEST(test_matmul8_few),

@@ -68,6 +68,8 @@ void test_attention(void **state);
 void test_attention_pages(void **state);
 void test_attention_sinks(void **state);
 void test_attention_eager(void **state);
+void test_attention_mass(void **state);
+void test_attention_blocks(void **state);
 void test_attention_f16(void **state);
 void test_attention_planar(void **state);
 void test_attention_groups(void **state);

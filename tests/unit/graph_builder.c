@@ -254,6 +254,96 @@ static void test_refusals(void **state)
     }
 }
 
+/* Attention with a mask and a mass: pages of 16 tokens, 32 of them, in blocks of 12 are 43 rows of 2 words. */
+static int32_t attend(struct fixture *f, struct accel_dim pages, struct accel_dim rows, uint64_t words, uint32_t block,
+                      uint32_t outputs, uint32_t made[2])
+{
+    struct accel_dim ends = {f->sequences.symbol, 1, 1, 0, 1};
+    struct accel_attention attributes = plain_attention;
+    uint32_t inputs[7] = {0, f->k, f->v};
+    inputs[0] = value(f, ACCEL_ROLE_INPUT, "q", ACCEL_F32, 3, (struct accel_dim[]){f->tokens, fixed(4), fixed(16)});
+    inputs[3] = value(f, ACCEL_ROLE_INPUT, "table", ACCEL_I32, 2, (struct accel_dim[]){f->sequences, pages});
+    inputs[4] = value(f, ACCEL_ROLE_INPUT, "first", ACCEL_I32, 1, &ends);
+    inputs[5] = value(f, ACCEL_ROLE_INPUT, "length", ACCEL_I32, 1, &f->sequences);
+    inputs[6] = ACCEL_NO_VALUE;
+    if (words != 0)
+        inputs[6] =
+            value(f, ACCEL_ROLE_INPUT, "mask", ACCEL_I32, 3, (struct accel_dim[]){f->sequences, rows, fixed(words)});
+    attributes.block = block;
+    accel_error_clear(&f->error);
+    return accel_builder_node_outputs(f->builder, ACCEL_OP_ATTENTION, "scores", inputs, 7, &attributes, made, outputs,
+                                      &f->error);
+}
+
+static void test_mask_and_mass(void **state)
+{
+    struct fixture *f = *state;
+    const struct accel_graph *graph;
+    uint64_t symbols[2] = {3, 2}, offsets[32], bytes = 0;
+    uint32_t made[2];
+    assert_int_equal(attend(f, fixed(32), fixed(43), 2, 12, 2, made), ACCEL_OK);
+    assert_int_equal(accel_builder_output(f->builder, made[1], "mass", &f->error), ACCEL_OK);
+    graph = finish(f, made[0]);
+    assert_shape(graph, made[0], ACCEL_F32, "[tokens, 4, 16]");
+    assert_shape(graph, made[1], ACCEL_F32, "[sequences, 512]");
+    assert_int_equal(graph->nodes[0]->output_count, 2);
+    assert_int_equal(accel_graph_plan_buffers(graph, symbols, 64, offsets, &bytes, &f->error), ACCEL_OK);
+}
+
+/* A second output that nobody reads has a place of its own. */
+static void test_mass_in_between(void **state)
+{
+    struct fixture *f = *state;
+    const struct accel_graph *graph;
+    uint64_t symbols[2] = {3, 2}, offsets[32], bytes = 0;
+    uint32_t made[2];
+    assert_int_equal(attend(f, fixed(32), fixed(1), 0, 0, 2, made), ACCEL_OK);
+    graph = finish(f, NODE(f, ACCEL_OP_SOFTMAX, "after", NULL, made[0]));
+    assert_string_equal(graph->values[made[1]]->name, "scores.mass");
+    assert_int_equal(accel_graph_plan_buffers(graph, symbols, 64, offsets, &bytes, &f->error), ACCEL_OK);
+    assert_true(offsets[made[1]] >= offsets[made[0]] + 3 * 4 * 16 * 4 || offsets[made[1]] + 4096 <= offsets[made[0]]);
+    assert_true(bytes >= 4096 + 768);
+}
+
+static void test_mask_refusals(void **state)
+{
+    static const struct {
+        uint64_t rows, words;
+        uint32_t block, outputs;
+        const char *text;
+    } rows[] = {
+        {42, 2, 12, 1, "the mask has a row of bits"},
+        {43, 1, 12, 1, "the mask has a row of bits"},
+        {43, 2, 13, 1, "the mask has a row of bits"},
+        {43, 2, 0, 1, "block and input mask have no meaning"},
+        {43, 0, 12, 1, "block and input mask have no meaning"},
+        {43, 2, 12, 3, "takes up to 7 and 1"},
+        {43, 2, 12, 0, "takes up to 7 and 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture *f;
+        uint32_t made[3] = {0};
+        void *fresh = NULL;
+        set_up(&fresh);
+        f = fresh;
+        assert_int_not_equal(
+            attend(f, fixed(32), fixed(rows[i].rows), rows[i].words, rows[i].block, rows[i].outputs, made), ACCEL_OK);
+        if (strstr(f->error.text, rows[i].text) == NULL)
+            fail_msg("got: %s\nwanted: %s", f->error.text, rows[i].text);
+        tear_down(&fresh);
+    }
+}
+
+/* What is counted by place has as many places in every step. */
+static void test_mass_of_symbolic_pages(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t made[2];
+    assert_int_equal(attend(f, f->tokens, fixed(1), 0, 0, 2, made), ACCEL_E_INVALID);
+    assert_non_null(strstr(f->error.text, "have to be fixed"));
+}
+
 static void test_first_failure_sticks(void **state)
 {
     struct fixture *f = *state;
@@ -352,6 +442,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_operator, set_up, tear_down),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test_setup_teardown(test_mask_and_mass, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mass_in_between, set_up, tear_down),
+        cmocka_unit_test(test_mask_refusals),
+        cmocka_unit_test_setup_teardown(test_mass_of_symbolic_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_failure_sticks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_finish_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_empty_graph, set_up, tear_down),

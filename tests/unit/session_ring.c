@@ -139,6 +139,63 @@ static void test_prune(void **state)
     close_all(session, s.model, s.context);
 }
 
+/* Of tokens fed one by one and in steps, those leave that were attended to the least. The mass of a step is that of its
+ * places; what stands in the sequence fades from token to token. */
+static void test_prune_usage(void **state)
+{
+    static const struct accel_given prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}};
+    struct subject s;
+    struct accel_session *session;
+    struct accel_error error = {0};
+    struct kv_sequence *sequence;
+    const float *logits, *mass;
+    int32_t ids[16];
+    double sum = 0;
+
+    (void)state;
+    begin(&s);
+    session = open_session(&s, prune, 2);
+    sequence = &session->kv.sequences[0];
+    for (uint32_t fed = 0; fed < CONTEXT; fed += 16) {
+        for (uint32_t i = 0; i < 16; i++)
+            ids[i] = id_of(fed + i);
+        OK(accel_session_feed(session, ids, 16, &logits, &error));
+        mass = (const float *)session->slots[session->mass_slot].bytes;
+        sum = 0;
+        for (uint32_t place = 0; place < CONTEXT; place++)
+            sum += (double)mass[place];
+        /* Each of 16 tokens gives every head of the layer a weight of 1 in all. */
+        assert_true(fabs(sum - 16.0 * sizes.heads) < 1e-3);
+    }
+    /* Two tokens in the older half that are heavy, and one that nobody looks at. */
+    sequence->mass[10] = sequence->mass[21] = 1e6f;
+    sequence->mass[12] = -1;
+    for (uint32_t fed = CONTEXT; fed < FED; fed++) {
+        int32_t id = id_of(fed);
+
+        OK(accel_session_feed(session, &id, 1, &logits, &error));
+        if (fed == CONTEXT) {
+            assert_int_equal(sequence->position[11], 11);
+            assert_int_equal(sequence->position[12], 13);
+        }
+    }
+    assert_int_equal(sequence->length, CONTEXT);
+    for (int32_t place = 0; place < 4; place++)
+        assert_int_equal(sequence->position[place], place);
+    /* The heavy ones came to stand behind the sinks or between others that were kept; the newer half is whole. */
+    sum = 0;
+    for (int32_t place = 4; place < CONTEXT; place++) {
+        assert_true(sequence->position[place] > sequence->position[place - 1]);
+        sum += sequence->position[place] == 10 || sequence->position[place] == 21;
+        if (place >= CONTEXT - 30)
+            assert_int_equal(sequence->position[place], FED - CONTEXT + place);
+    }
+    assert_int_equal(sum, 2);
+    for (uint32_t i = 0; i < sizes.vocabulary; i++)
+        assert_true(isfinite(logits[i]));
+    close_all(session, s.model, s.context);
+}
+
 static void test_window(void **state)
 {
     const struct accel_given wide[] = {{"kv.window", "64tok", "test"}}, narrow[] = {{"kv.window", "8tok", "test"}};
@@ -273,7 +330,7 @@ static void test_refusals(void **state)
     } rows[] = {
         {{{"kv.full", "prune", "test"}, {"kv.sinks", "4tok", "test"}}, ACCEL_E_INVALID},
         {{{"kv.prune", "recency", "test"}, {"kv.sinks", "4tok", "test"}}, ACCEL_E_INVALID},
-        {{{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}}, ACCEL_E_UNSUPPORTED},
+        {{{"kv.prune", "usage", "test"}, {"kv.full", "slide", "test"}}, ACCEL_E_INVALID},
         {{{"kv.full", "slide", "test"}, {"kv.sinks", "4096tok", "test"}}, ACCEL_E_INVALID},
     };
     struct subject s;
@@ -300,6 +357,7 @@ int main(void)
         {"no sinks", test_slide, NULL, NULL, (void *)"0tok"},
         {"sinks over more than a page", test_slide, NULL, NULL, (void *)"11tok"},
         {"pruned by recency", test_prune, NULL, NULL, NULL},
+        {"pruned by usage", test_prune_usage, NULL, NULL, NULL},
         {"window", test_window, NULL, NULL, NULL},
         {"caches as long as a window", test_window_memory, NULL, NULL, NULL},
         {"a fork behind a window", test_window_fork, NULL, NULL, NULL},

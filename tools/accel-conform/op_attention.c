@@ -126,6 +126,8 @@ struct attend {
     int32_t *slot;
     float *q, *rows[2], *held[2], *placed[2];
     double *want, *scores;
+    int32_t *mask;  /* or NULL */
+    double *masses; /* or NULL */
 };
 
 /* Pages in a random order. Sequence s has some tokens, the newest of which ask. */
@@ -176,14 +178,53 @@ static void fill(struct conform *conform, struct attend *a)
     r->attributes = &a->attributes;
     r->q = a->q, r->k = a->placed[0], r->v = a->placed[1];
     r->table = a->table, r->first = a->first, r->length = a->length;
+    r->mask = a->mask, r->mass = a->masses;
     reference_attend(r, a->scores, a->want);
+}
+
+/* A random half of the blocks, where the case has a mask; the mass, where it asks for it. */
+static void add_more(struct conform *conform, struct attend *a, uint32_t block, bool wants_mass)
+{
+    struct reference_attention *r = &a->reference;
+    uint64_t places = r->pages * a->attributes.page, blocks = block == 0 ? 0 : (places + block - 1) / block;
+
+    a->attributes.block = block;
+    if (block != 0) {
+        a->mask = conform_memory(conform, r->sequences * blocks * ((blocks + 31) / 32), sizeof(*a->mask));
+        for (uint64_t i = 0; i < r->sequences * blocks * ((blocks + 31) / 32); i++)
+            a->mask[i] = (int32_t)(conform_below(conform, 1u << 16) << 16 | conform_below(conform, 1u << 16));
+    }
+    if (wants_mass)
+        a->masses = conform_memory(conform, r->sequences * places, sizeof(*a->masses));
+}
+
+/* The node, whose outputs are held against what is wanted. */
+static void attend_node(struct trial *trial, struct attend *a, uint32_t inputs[7])
+{
+    struct reference_attention *r = &a->reference;
+    uint64_t places = r->pages * a->attributes.page, blocks = a->mask == NULL ? 1 : places / a->attributes.block;
+    uint32_t count = a->mask == NULL ? 6 : 7, made[2];
+    struct accel_dim dims[3];
+
+    blocks += a->mask != NULL && places % a->attributes.block != 0;
+    dims[0] = trial_fixed(r->sequences), dims[1] = trial_fixed(blocks), dims[2] = trial_fixed((blocks + 31) / 32);
+    if (a->mask != NULL)
+        inputs[6] = trial_input(trial, "mask", ACCEL_I32, 3, dims, a->mask);
+    if (a->masses == NULL) {
+        trial_output(trial, trial_node(trial, ACCEL_OP_ATTENTION, "attention", inputs, count, &a->attributes), a->want,
+                     0.5);
+        return;
+    }
+    trial_node_pair(trial, ACCEL_OP_ATTENTION, "attention", inputs, count, &a->attributes, made);
+    trial_output(trial, made[0], a->want, 0.5);
+    trial_output(trial, made[1], a->masses, 1);
 }
 
 static void attend_run(struct trial *trial, struct attend *a)
 {
     struct reference_attention *r = &a->reference;
     struct accel_dim dims[3] = {trial_fixed(a->writes), trial_fixed(a->attributes.kv_heads), trial_fixed(r->size)};
-    uint32_t slot, inputs[6], rows[2];
+    uint32_t slot, inputs[7], rows[2];
 
     rows[0] = trial_input(trial, "k", ACCEL_F32, 3, dims, a->rows[0]);
     dims[2] = trial_fixed(r->value_size);
@@ -200,7 +241,7 @@ static void attend_run(struct trial *trial, struct attend *a)
     inputs[5] = trial_input(trial, "length", ACCEL_I32, 1, dims, a->length);
     dims[0] = trial_fixed(r->sequences + 1);
     inputs[4] = trial_input(trial, "first", ACCEL_I32, 1, dims, a->first);
-    trial_output(trial, trial_node(trial, ACCEL_OP_ATTENTION, "attention", inputs, 6, &a->attributes), a->want, 0.5);
+    attend_node(trial, a, inputs);
     trial->by_row = false;
     trial_run(trial);
 }
@@ -209,6 +250,8 @@ static void attend_run(struct trial *trial, struct attend *a)
 struct form {
     uint32_t kv_heads, group, size, value_size, page, most, sequences;
     uint32_t is_causal, window, is_capped, is_decode, rounding;
+    uint32_t block; /* of a mask; 0: none */
+    bool wants_mass;
 };
 
 static void attend_case(struct conform *conform, const uint32_t types[2], const struct form *form)
@@ -235,9 +278,10 @@ static void attend_case(struct conform *conform, const uint32_t types[2], const 
                 form->is_causal ? ", causal" : "", form->window, form->is_capped ? ", capped" : "",
                 form->is_decode ? ", one query each" : "", form->rounding == ACCEL_Q8_0 ? ", rounded" : "");
     lay_out(conform, &a, form->is_decode);
+    add_more(conform, &a, form->block, form->wants_mass);
     fill(conform, &a);
     attend_run(&trial, &a);
-    free(a.slot), free(a.q), free(a.want), free(a.scores);
+    free(a.slot), free(a.q), free(a.want), free(a.scores), free(a.mask), free(a.masses);
     for (uint32_t i = 0; i < 2; i++)
         free(a.rows[i]), free(a.held[i]), free(a.placed[i]);
 }
@@ -266,10 +310,14 @@ static void attend_types(struct conform *conform, const uint32_t types[2])
     uint32_t a = (uint32_t)conform_block(types[0]), b = (uint32_t)conform_block(types[1]);
     uint32_t unit = a > b ? a : b, size = unit == 1 ? 16 : unit;
     const struct form forms[] = {
-        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0},     {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0},
-        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0}, {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0},
-        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0},    {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0},
-        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0},    {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0},
+        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false},
+        {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0, 0, false},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false},
+        {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0, 0, false},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false},
+        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false},
     };
 
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
@@ -286,6 +334,41 @@ static void attention(struct conform *conform)
     const uint32_t types[2] = {conform->parameter, conform->parameter};
 
     attend_types(conform, types);
+}
+
+/* Cases with a mask of blocks, or with the mass of places, or both. */
+static void attend_more(struct conform *conform, uint32_t block, bool wants_mass)
+{
+    const uint32_t types[2] = {conform->parameter, conform->parameter};
+    uint32_t unit = (uint32_t)conform_block(types[0]), size = unit == 1 ? 16 : unit;
+    const struct form forms[] = {
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, block, wants_mass},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, block, wants_mass},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, block, wants_mass},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, block, wants_mass},
+    };
+
+    for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        attend_case(conform, types, &forms[i]);
+    for (uint32_t i = 0; i < conform->rounds; i++) {
+        struct form form = random_form(conform, unit);
+
+        form.rounding = 0;
+        form.block = block == 0 ? 0 : 1 + conform_below(conform, 40);
+        form.wants_mass = wants_mass;
+        attend_case(conform, types, &form);
+    }
+}
+
+static void attention_mask(struct conform *conform)
+{
+    attend_more(conform, 8, false);
+    attend_more(conform, 8, true);
+}
+
+static void attention_mass(struct conform *conform)
+{
+    attend_more(conform, 0, true);
 }
 
 /* Keys and values of two types. */
@@ -320,6 +403,8 @@ void conform_add_attention(struct conform_list *list)
 {
     add_types(list, "cache_write", cache_write);
     add_types(list, "attention", attention);
+    add_types(list, "attention_mask", attention_mask);
+    add_types(list, "attention_mass", attention_mass);
     for (uint32_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         conform_add(list, CONFORM_DEVICE, i, attention_mixed, "attention/%s", pairs[i].name);
 }

@@ -90,6 +90,18 @@ void reference_rotary(const struct accel_rotary *attributes, const float *x, con
     }
 }
 
+/* Whether a mask hides place `key` from the query at place `p`. */
+static int is_hidden(const struct reference_attention *a, uint64_t s, uint64_t p, uint64_t key)
+{
+    uint64_t block = a->attributes->block, blocks, words;
+
+    if (a->mask == NULL)
+        return 0;
+    blocks = (a->pages * a->attributes->page + block - 1) / block;
+    words = (blocks + 31) / 32;
+    return ((uint32_t)a->mask[(s * blocks + p / block) * words + key / block / 32] >> key / block % 32 & 1u) == 0;
+}
+
 /* One query of one head at place `p` of sequence `s`. */
 static void attend_one(const struct reference_attention *a, uint64_t s, int64_t p, uint64_t head, const float *q,
                        double *scores, double *y)
@@ -105,6 +117,9 @@ static void attend_one(const struct reference_attention *a, uint64_t s, int64_t 
         uint64_t slot = (uint64_t)a->table[s * a->pages + (uint64_t)j / at->page] * at->page + (uint64_t)j % at->page;
         const float *k = a->k + (slot * at->kv_heads + group) * a->size;
 
+        scores[j] = -INFINITY;
+        if (is_hidden(a, s, (uint64_t)p, (uint64_t)j))
+            continue;
         scores[j] = 0;
         for (uint64_t i = 0; i < a->size; i++)
             scores[j] += (double)q[i] * k[i];
@@ -116,14 +131,18 @@ static void attend_one(const struct reference_attention *a, uint64_t s, int64_t 
     for (int64_t j = begin; j < end; j++) {
         uint64_t slot = (uint64_t)a->table[s * a->pages + (uint64_t)j / at->page] * at->page + (uint64_t)j % at->page;
         const float *v = a->v + (slot * at->kv_heads + group) * a->value_size;
-        double weight = exp(scores[j] - most);
+        double weight = most == -INFINITY ? 0 : exp(scores[j] - most);
 
         sum += weight;
         for (uint64_t i = 0; i < a->value_size; i++)
             y[i] += weight * v[i];
     }
+    if (sum == 0)
+        return;
     for (uint64_t i = 0; i < a->value_size; i++)
         y[i] /= sum;
+    for (int64_t j = begin; a->mass != NULL && j < end; j++)
+        a->mass[s * a->pages * at->page + (uint64_t)j] += exp(scores[j] - most) / sum;
 }
 
 void reference_attend(const struct reference_attention *a, double *scores, double *y)

@@ -35,6 +35,8 @@ struct reference_attention {
     const float *k;                        /**< [slots, kv_heads, size] */
     const float *v;                        /**< [slots, kv_heads, value_size] */
     const int32_t *table, *first, *length; /**< as the operator says */
+    const int32_t *mask;                   /**< as the operator says, or NULL */
+    double *mass;                          /**< [sequences, pages * page], added to; or NULL */
 };
 
 /** y [tokens, heads, value_size]; rows of no sequence are left as they are. `scores` has room for the longest length.

@@ -92,6 +92,15 @@ uint32_t trial_node(struct trial *trial, uint32_t op, const char *name, const ui
     return value;
 }
 
+void trial_node_pair(struct trial *trial, uint32_t op, const char *name, const uint32_t *inputs, uint32_t count,
+                     const void *attributes, uint32_t out_values[2])
+{
+    out_values[0] = out_values[1] = 0;
+    if (trial->code == ACCEL_OK)
+        trial->code = accel_builder_node_outputs(trial->builder, op, name, inputs, count, attributes, out_values, 2,
+                                                 &trial->conform->error);
+}
+
 void trial_output(struct trial *trial, uint32_t value, const double *want, double scale)
 {
     if (trial->code == ACCEL_OK)

@@ -63,6 +63,9 @@ uint32_t trial_weight(struct trial *trial, const char *name, uint32_t rank, cons
 uint32_t trial_state(struct trial *trial, const char *name, uint32_t type, uint64_t slots, uint64_t row);
 uint32_t trial_node(struct trial *trial, uint32_t op, const char *name, const uint32_t *inputs, uint32_t count,
                     const void *attributes);
+/** A node with two outputs. */
+void trial_node_pair(struct trial *trial, uint32_t op, const char *name, const uint32_t *inputs, uint32_t count,
+                     const void *attributes, uint32_t out_values[2]);
 /** Makes `value` an output: F32 is held against `want` within the tolerance, I32 and copies exactly. */
 void trial_output(struct trial *trial, uint32_t value, const double *want, double scale);
 

@@ -259,6 +259,33 @@ static void print_nodes(const struct accel_plan *plan)
     }
 }
 
+/* Groups of cores, where there is more to say than the list of processors does. */
+static void print_cores(const struct accel_plan *plan)
+{
+    const struct accel_plan_cores *first = accel_plan_cores_get(plan, 0);
+    uint32_t count = accel_plan_cores_count(plan), nodes = 0, kinds = 0;
+
+    if (count == 0 || (count == 1 && first->idle[0] == '\0'))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_cores *g = accel_plan_cores_get(plan, i);
+
+        nodes |= g->threads != 0 && g->node != first->node;
+        kinds |= g->threads != 0 && strcmp(g->kind, first->kind) != 0;
+        printf("  package %" PRIu32, g->package);
+        if (g->node >= 0)
+            printf(", memory node %" PRId32, g->node);
+        printf("%s%s: %" PRIu32 " thread%s on %" PRIu32 " core%s", g->kind[0] == '\0' ? "" : ", ", g->kind, g->threads,
+               g->threads == 1 ? "" : "s", g->cores, g->cores == 1 ? "" : "s");
+        printf("%s%s%s%s\n", g->threads == 0 ? "" : ", processors ", g->processors,
+               g->idle[0] == '\0' ? "" : "; left free: ", g->idle);
+    }
+    if (kinds)
+        printf("  threads fetch parts of an operator as they come: those on slower cores do fewer\n");
+    if (nodes)
+        printf("  pages of weights lie on the memory node whose thread touches them first\n");
+}
+
 static void print_threads(const struct accel_plan *plan)
 {
     uint32_t ranks = 0;
@@ -273,6 +300,7 @@ static void print_threads(const struct accel_plan *plan)
     for (uint32_t r = 0; pinned && r < ranks; r++)
         printf("%s%" PRId32, r == 0 ? " " : ", ", accel_plan_processor(plan, r, &ranks));
     printf("\n");
+    print_cores(plan);
 }
 
 /* The folder of the profiles, which the places of settings leave out. */

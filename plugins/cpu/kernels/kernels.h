@@ -208,6 +208,11 @@ struct cpu_attention {
     size_t parts;
     float *partial; /* [tokens * heads, value_size + 2]: instead of y, the largest score, the sum of weights under it,
                        and the weighted values; NULL: y */
+    const uint32_t *mask; /* [sequences, blocks, (blocks + 31) / 32] bits; NULL: none */
+    size_t blocks;        /* pages * page / block, rounded up */
+    size_t block;         /* places that share a bit */
+    float *stats;         /* [tokens * heads, 2]: largest score and sum of each item, or NULL */
+    float *mass;          /* [sequences, pages * page], of slot `attention_mass` alone */
 };
 
 /* Elements of a head at most. */
@@ -216,9 +221,14 @@ struct cpu_attention {
 /* Items begin .. end of tokens * heads, item = token * heads + head. */
 typedef void cpu_attention_fn(const struct cpu_attention *call, size_t begin, size_t end);
 
-/* Puts parts together: items begin .. end of y [items, value_size] from partial [parts, items, value_size + 2]. */
+/* Adds the weights of items begin .. end (of their part of the keys) to the mass of the places they are given to. The
+ * stats are those of all parts. Scores are made once more, so that nothing is kept that grows with the length. */
+typedef void cpu_attention_mass_fn(const struct cpu_attention *call, size_t begin, size_t end);
+
+/* Puts parts together: items begin .. end of y [items, value_size] from partial [parts, items, value_size + 2]; stats
+ * as in cpu_attention. */
 void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
-                         float *y);
+                         float *y, float *stats);
 
 /* Rows begin .. end of x [tokens, row] to the cache; slot -1 writes nothing. */
 typedef void cpu_cache_write_fn(const float *x, const int32_t *slot, const struct cpu_cache *cache, size_t begin,
@@ -273,6 +283,7 @@ struct cpu_kernels {
     cpu_softmax_fn *softmax;
     cpu_argmax_fn *argmax;
     cpu_attention_fn *attention;
+    cpu_attention_mass_fn *attention_mass;
     cpu_cache_write_fn *cache_write;
 };
 

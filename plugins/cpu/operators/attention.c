@@ -2,6 +2,8 @@
 /* Rotary positions, cache writes, attention. */
 #include "plugins/cpu/operators/operators.h"
 
+#include <string.h>
+
 /* Fewest tokens for each rank from which on whole tokens are shared out, so that kernels find tiles of rows. */
 #define TOKENS_FOR_TILES 8u
 
@@ -66,7 +68,7 @@ static void cut_keys(const struct sdk_call *call, struct cpu_attention *attentio
     device->kernels.attention(attention, 0, items);
     sdk_barrier_wait(call->barrier);
     sdk_split(items, 1, rank, ranks, &begin, &end);
-    cpu_attention_merge(call->scratch, ranks, items, attention->value_size, begin, end, y);
+    cpu_attention_merge(call->scratch, ranks, items, attention->value_size, begin, end, y, attention->stats);
 }
 
 /* Keys that a token of a sequence sees, about: what its item costs. */
@@ -109,7 +111,8 @@ static uint32_t sinks_of(const struct accel_attention *attributes)
     return ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
 }
 
-uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
+/* Parts of cut keys in scratch: bytes before those of the mass. */
+static uint64_t partial_bytes(const struct sdk_call *call, uint32_t ranks)
 {
     const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *q = call->inputs[0];
@@ -118,6 +121,50 @@ uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
     if (ranks < 2)
         return 0;
     return ranks * tokens * q->dims[1] * (call->inputs[2]->width / attributes->kv_heads + 2) * sizeof(float);
+}
+
+/* With a mass: the stats of all items, and what each rank but the first adds up by itself. */
+uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
+{
+    const struct sdk_tensor *q = call->inputs[0], *mass = call->outputs[1];
+    uint64_t bytes = partial_bytes(call, ranks);
+
+    if (mass != NULL)
+        bytes += (q->dims[0] * q->dims[1] * 2 + (ranks - 1) * mass->rows * mass->width) * sizeof(float);
+    return bytes;
+}
+
+/* Each rank adds up the weights of its items, or of its part of the keys, and then all ranks' for some places. Stats of
+ * other ranks' items are read where keys were cut. */
+static void add_mass(const struct sdk_call *call, struct cpu_attention *attention, uint64_t item, uint64_t item_end,
+                     uint32_t rank, uint32_t ranks)
+{
+    const struct cpu_device *device = call->device;
+    const uint64_t places = call->outputs[1]->rows * call->outputs[1]->width;
+    float *mass = call->outputs[1]->planes[0], *others = attention->stats + attention->tokens * attention->heads * 2;
+    uint64_t begin, end;
+
+    attention->mass = rank == 0 ? mass : others + (rank - 1) * places;
+    memset(attention->mass, 0, places * sizeof(float));
+    sdk_barrier_wait(call->barrier);
+    device->kernels.attention_mass(attention, item, item_end);
+    sdk_barrier_wait(call->barrier);
+    sdk_split(places, 16, rank, ranks, &begin, &end);
+    for (uint32_t r = 1; r < ranks; r++)
+        for (uint64_t i = begin; i < end; i++)
+            mass[i] += others[(r - 1) * places + i];
+}
+
+static void take_mask(const struct sdk_call *call, struct cpu_attention *attention)
+{
+    const struct accel_attention *attributes = call->attributes;
+    const struct sdk_tensor *mask = call->inputs[6];
+
+    if (mask == NULL)
+        return;
+    attention->mask = mask->planes[0];
+    attention->block = attributes->block;
+    attention->blocks = mask->dims[1];
 }
 
 void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
@@ -151,16 +198,20 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
         .scale = attributes->scale,
         .softcap = attributes->softcap,
     };
-    uint64_t keys = keys_of(&attention);
-    uint64_t begin, end;
+    uint64_t keys = keys_of(&attention), begin = 0, end = attention.tokens * attention.heads;
 
+    take_mask(call, &attention);
+    if (call->outputs[1] != NULL)
+        attention.stats = (float *)((char *)call->scratch + partial_bytes(call, ranks));
     if (attention.tokens <= ranks && ranks > 1 && keys >= KEYS_TO_CUT) {
         cut_keys(call, &attention, rank, ranks);
-        return;
+    } else {
+        begin = part_begin(&attention, rank, ranks);
+        end = part_begin(&attention, rank + 1, ranks);
+        device->kernels.attention(&attention, begin, end);
     }
-    begin = part_begin(&attention, rank, ranks);
-    end = part_begin(&attention, rank + 1, ranks);
-    device->kernels.attention(&attention, begin, end);
+    if (call->outputs[1] != NULL)
+        add_mass(call, &attention, begin, end, rank, ranks);
 }
 
 /* Keys that a query sees at most: how many there are stands in an input. */

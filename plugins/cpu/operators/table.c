@@ -34,8 +34,8 @@
     }
 #define ATTENTION(text, variant_, tolerance_)                                                                          \
     {                                                                                                                  \
-        .op = ACCEL_OP_ATTENTION, .name = (text), .precision = ACCEL_F32, .variant = (variant_),                       \
-        .tolerance = (tolerance_), .check = cpu_attention_check, .run = cpu_attention_run,                             \
+        .op = ACCEL_OP_ATTENTION, .flags = SDK_KERNEL_MASK | SDK_KERNEL_MASS, .name = (text), .precision = ACCEL_F32,  \
+        .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check, .run = cpu_attention_run,      \
         .scratch = cpu_attention_scratch, .work = cpu_attention_work                                                   \
     }
 

@@ -82,6 +82,10 @@ const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node
     (void)row;
     if (size > HEAD || value_size > HEAD)
         return "heads have more than 1024 elements";
+    if (gpu_node_input(node, 6) != NULL)
+        return "attention under a mask of blocks has no kernel here";
+    if (node->node->output_count > 1)
+        return "the mass of attention has no kernel here";
     if (ACCEL_HAS(attributes, sinks) && attributes->sinks != 0)
         return "tokens that are seen beside a window (sinks) have no kernel here";
     if (!fits(gpu_node_input(node, 1)->type, size) || !fits(gpu_node_input(node, 2)->type, value_size))

@@ -46,6 +46,14 @@ ACCEL_API int32_t accel_builder_node(struct accel_builder *builder, uint32_t op,
                                      const uint32_t *inputs, uint32_t input_count, const void *attributes,
                                      uint32_t *out_value, struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** As accel_builder_node, for operators with outputs that are made where they are wanted: the first `output_count` are,
+ *  in the operator's order. The first is named like the node, the others like it with ".NAME" behind ("scores.mass").
+ */
+ACCEL_API int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, const char *name,
+                                             const uint32_t *inputs, uint32_t input_count, const void *attributes,
+                                             uint32_t *out_values, uint32_t output_count,
+                                             struct accel_error *error) ACCEL_NOEXCEPT;
+
 /** Adds an ACCEL_OP_RESHAPE of `input` to the dims given. */
 ACCEL_API int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
                                         const struct accel_dim *dims, uint32_t *out_value,

@@ -47,15 +47,21 @@
 #define ACCEL_OP_CACHE_WRITE 6u
 
 /** Attention over cached keys and values. q [tokens, heads, size], k state [slots, kv_heads * size], v state [slots,
- *  kv_heads * value_size], table I32 [sequences, pages], first I32 [sequences + 1], length I32 [sequences] -> y
- *  [tokens, heads, value_size].
+ *  kv_heads * value_size], table I32 [sequences, pages], first I32 [sequences + 1], length I32 [sequences], [mask I32
+ *  [sequences, blocks, words]] -> y [tokens, heads, value_size], [mass F32 [sequences, pages * page]].
  *
  *  Rows first[s] .. first[s + 1] - 1 of q are the newest tokens of sequence s, in order; length[s] counts its cached
  *  tokens, these included. Token p of a sequence lies in slot table[s][p / page] * page + p % page. The query at
  *  place p sees keys j <= p when causal, and of these only j > p - window or j < sinks when window is not 0. Scores are
  *  scale * q.k, then softcap * tanh(score / softcap) when softcap is not 0, then softmax. Query head h reads key
- *  head h / (heads / kv_heads). Rows of q that belong to no sequence give rows of any finite value. Attributes:
- *  accel_attention. Since 0.1. */
+ *  head h / (heads / kv_heads). Rows of q that belong to no sequence give rows of any finite value.
+ *
+ *  The mask narrows what is seen to blocks of `block` places: the query at place p sees key j only where bit
+ *  (j / block) % 32 of mask[s][p / block][j / block / 32] is 1. blocks = pages * page / block rounded up, words =
+ * blocks / 32 rounded up, pages fixed. A query that sees no key gives zeros. Without a mask `block` is 0.
+ *
+ *  The second output is made where the node names it: mass[s][j] is the sum of the weights (of softmax) that all heads
+ *  of all rows of sequence s give to its place j, and 0 from length[s] on. Attributes: accel_attention. Since 0.1. */
 #define ACCEL_OP_ATTENTION 7u
 
 /** y = a + b. a [...], b of the same shape or of a's trailing dimensions (broadcast) -> y [...]. Since 0.1. */
@@ -138,7 +144,7 @@ struct accel_attention {
     uint32_t rounding; /**< over quantized caches: the coarsest type to which a driver may round q, ACCEL_Q8_0 (and the
                             weights of values to 14 bits), ACCEL_F32 or 0: none */
     uint32_t sinks;    /**< with a window: first tokens of a sequence that are seen beside it; 0: none */
-    uint32_t zero;
+    uint32_t block;    /**< with a mask: places that share a bit, as queries and as keys; else 0 */
 };
 
 /** Attributes of ACCEL_OP_ACTIVATION and ACCEL_OP_GATE. Open. */

@@ -349,6 +349,25 @@ ACCEL_API const struct accel_plan_node *accel_plan_node_get(const struct accel_p
 ACCEL_API int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t rank,
                                        uint32_t *out_ranks) ACCEL_NOEXCEPT;
 
+/** Cores of one package, memory node and kind, and which of their hardware threads compute. Open. */
+struct accel_plan_cores {
+    uint32_t size;
+    uint32_t package; /**< number of the operating system */
+    int32_t node;     /**< of memory, number of the operating system; -1: near to none */
+    uint32_t cores;   /**< that this process may use */
+    uint32_t threads; /**< that the plan has there; 0: they are left alone */
+    uint32_t zero;
+    const char *kind;       /**< "IntelCore", or empty where the system tells none apart */
+    const char *processors; /**< those of the threads: "0-7,16"; empty: none */
+    const char *idle;       /**< other hardware threads of the group, left free; empty: none */
+};
+
+/** Number of groups of cores: 0 where the device borrows no threads. */
+ACCEL_API uint32_t accel_plan_cores_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The group at `index`, in the order of the machine, or NULL past the end. */
+ACCEL_API const struct accel_plan_cores *accel_plan_cores_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
 ACCEL_END_C
 
 #endif

@@ -21,18 +21,18 @@ struct step_options {
     uint32_t rounding; /* of activations in matmuls over quantized weights: ACCEL_F32 or ACCEL_Q8_0 */
     uint32_t k_type;
     uint32_t v_type;
-    uint32_t stages; /* 1: every named stage of the reference is an output, and nothing is fused over it */
-    uint32_t inputs; /* 1: what each weight is multiplied with is an output */
-    uint32_t zero;
-    uint64_t batch;                   /* most tokens of a step */
-    uint64_t outputs;                 /* most rows of logits of a step, at most batch */
-    uint64_t slots;                   /* tokens that the caches hold */
-    uint64_t context;                 /* most tokens of a sequence */
-    uint64_t room;                    /* of them cached at the same time: fewer where nobody sees the others */
-    uint64_t sequences;               /* most sequences of a step */
-    uint64_t page;                    /* tokens in a page of the caches */
-    uint64_t window;                  /* newest tokens that a query sees; 0: all */
-    uint64_t sinks;                   /* first tokens that it sees beside them */
+    uint32_t stages;    /* 1: every named stage of the reference is an output, and nothing is fused over it */
+    uint32_t inputs;    /* 1: what each weight is multiplied with is an output */
+    uint32_t mass;      /* 1: what attention gives each place, summed over layers, is an output */
+    uint64_t batch;     /* most tokens of a step */
+    uint64_t outputs;   /* most rows of logits of a step, at most batch */
+    uint64_t slots;     /* tokens that the caches hold */
+    uint64_t context;   /* most tokens of a sequence */
+    uint64_t room;      /* of them cached at the same time: fewer where nobody sees the others */
+    uint64_t sequences; /* most sequences of a step */
+    uint64_t page;      /* tokens in a page of the caches */
+    uint64_t window;    /* newest tokens that a query sees; 0: all */
+    uint64_t sinks;     /* first tokens that it sees beside them */
     const struct weight_types *types; /* of matrices that are not what they are in the file; may be NULL */
 };
 
@@ -50,6 +50,7 @@ struct step_graph {
     uint32_t frequency;    /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
     uint32_t crossed;      /* F32 [tokens, width] that another device has made, else ACCEL_NO_VALUE */
     uint32_t logits;       /* F32 [outputs, vocabulary]; of a piece, what it gives to the next one */
+    uint32_t mass;         /* F32 [sequences, pages * page], or ACCEL_NO_VALUE */
     uint64_t weight_bytes; /* of the tensors that the graph reads, as they lie in the file */
 };
 

@@ -352,6 +352,21 @@ static uint32_t window_of(const struct maker *m, uint32_t layer)
     return m->options->window != 0 && (own == 0 || m->options->window < own) ? (uint32_t)m->options->window : own;
 }
 
+/* Attention that tells what it gives each place, which is added to that of the layers before. */
+static uint32_t scores_with_mass(struct maker *m, uint32_t layer, const uint32_t inputs[6],
+                                 const struct accel_attention *attributes)
+{
+    uint32_t made[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE}, terms[2];
+    char name[NAME];
+
+    snprintf(name, sizeof name, "layers.%u.scores", layer);
+    accel_builder_node_outputs(m->builder, ACCEL_OP_ATTENTION, name, inputs, 6, attributes, made, 2, m->error);
+    terms[0] = m->step->mass;
+    terms[1] = made[1];
+    m->step->mass = layer == 0 ? made[1] : node(m, ACCEL_OP_ADD, layer, "mass", terms, 2, NULL);
+    return made[0];
+}
+
 static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
 {
     const struct accel_decoder_config *c = m->config;
@@ -363,7 +378,7 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
                                          .rounding = m->options->rounding,
                                          .scale = (float)(1.0 / sqrt(c->head_size))};
     struct accel_dim flat[ACCEL_RANK] = {symbolic(m->tokens), fixed((uint64_t)c->heads * c->value_size)};
-    uint32_t q, k, v;
+    uint32_t q, k, v, scores;
     uint32_t inputs[6];
     uint32_t out = ACCEL_NO_VALUE;
     char name[NAME];
@@ -381,9 +396,10 @@ static uint32_t attend(struct maker *m, uint32_t layer, uint32_t x)
     inputs[3] = m->step->table;
     inputs[4] = m->step->first;
     inputs[5] = m->step->length;
+    scores = m->options->mass ? scores_with_mass(m, layer, inputs, &attributes)
+                              : node(m, ACCEL_OP_ATTENTION, layer, "scores", inputs, 6, &attributes);
     snprintf(name, sizeof name, "layers.%u.heads", layer);
-    accel_builder_reshape(m->builder, name, node(m, ACCEL_OP_ATTENTION, layer, "scores", inputs, 6, &attributes), 2,
-                          flat, &out, m->error);
+    accel_builder_reshape(m->builder, name, scores, 2, flat, &out, m->error);
     return out;
 }
 
@@ -508,6 +524,8 @@ static int32_t build(struct maker *m)
         accel_builder_output(m->builder, hidden, NULL, m->error);
     for (uint32_t layer = 0; layer < m->config->layers; layer++)
         hidden = layer_of(m, layer, hidden);
+    if (m->options->mass)
+        accel_builder_output(m->builder, m->step->mass, "mass", m->error);
     head(m, hidden);
     return accel_builder_finish(m->builder, &m->step->graph, m->error);
 }
@@ -522,6 +540,7 @@ static int32_t step(const struct model_family *family, const struct accel_model_
 
     memset(out_step, 0, sizeof *out_step);
     out_step->crossed = ACCEL_NO_VALUE;
+    out_step->mass = ACCEL_NO_VALUE;
     m.error = error == NULL ? &own : error;
     code = accel_builder_create(options->stages ? "stages" : "step", &out_step->builder, m.error);
     if (code != ACCEL_OK)

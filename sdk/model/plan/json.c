@@ -132,6 +132,21 @@ static json_t *processors_json(const struct accel_plan *plan)
     return processors;
 }
 
+static json_t *cores_json(const struct accel_plan *plan)
+{
+    json_t *groups = json_array();
+
+    for (uint32_t i = 0; i < accel_plan_cores_count(plan); i++) {
+        const struct accel_plan_cores *g = accel_plan_cores_get(plan, i);
+
+        json_array_append_new(groups,
+                              json_pack("{s:i, s:i, s:s, s:i, s:i, s:s, s:s}", "package", (int)g->package, "node",
+                                        (int)g->node, "kind", g->kind, "cores", (int)g->cores, "threads",
+                                        (int)g->threads, "processors", g->processors, "idle", g->idle));
+    }
+    return groups;
+}
+
 static json_t *request_json(const struct accel_model_plan_options *options)
 {
     json_t *given = json_array();
@@ -186,11 +201,11 @@ json_t *plan_document(const struct accel_model_plan *plan)
     struct accel_plan_fit fit = model_plan_verdict(plan);
     uint32_t fallbacks;
     json_t *nodes = nodes_json(inner, &fallbacks);
-    json_t *document =
-        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", PLAN_SCHEMA, "verdict",
-                  verdict_json(plan, &fit), "request", request_json(&plan->options), "model", model_json(plan),
-                  "platform", accel_plan_platform(inner), "device", device_json(plan), "processors",
-                  processors_json(inner), "settings", settings_json(inner), "memory", memory_json(inner, &fit));
+    json_t *document = json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", PLAN_SCHEMA, "verdict",
+                                 verdict_json(plan, &fit), "request", request_json(&plan->options), "model",
+                                 model_json(plan), "platform", accel_plan_platform(inner), "device", device_json(plan),
+                                 "processors", processors_json(inner), "cores", cores_json(inner), "settings",
+                                 settings_json(inner), "memory", memory_json(inner, &fit));
 
     json_object_update_missing_new(document, plan_estimates(inner));
     json_object_set_new(document, "nodes", nodes);

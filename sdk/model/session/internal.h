@@ -117,9 +117,9 @@ struct accel_session {
     struct slot *slots;
     uint32_t slot_count;
     uint32_t logits_slot;
+    uint32_t mass_slot;          /* where tokens are pruned by usage */
     struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
     uint32_t input_count;
-    uint32_t zero;
     struct accel_set *many;              /* up to batch tokens */
     struct accel_set *one;               /* one token; NULL where batch is 1 */
     struct accel_work *work;             /* moves of copied slots around a run */

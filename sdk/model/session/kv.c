@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdk/model/session/kv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,29 @@ void kv_drop(struct kv *kv, struct kv_sequence *sequence, uint64_t place, uint64
     }
     sequence->pages -= pages;
     sequence->length -= count;
+}
+
+void kv_add_mass(const struct kv *kv, struct kv_sequence *sequence, uint64_t tokens, const float *mass, float scale)
+{
+    const float kept = exp2f(-2.0f * (float)tokens / (float)kv->context);
+
+    for (uint64_t place = 0; place < sequence->length; place++)
+        sequence->mass[place] = sequence->mass[place] * kept + mass[place] * scale;
+}
+
+void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t count)
+{
+    const uint64_t kept = kv_kept(kv);
+    /* Newer ones were seen by few and have no mass to be judged by. */
+    uint64_t newer = (kv->context - kept) / 2;
+
+    for (uint64_t c = 0; c < count; c++) {
+        uint64_t end = sequence->length > kept + newer ? sequence->length - newer : kept + 1, least = kept;
+
+        for (uint64_t place = kept + 1; place < end; place++)
+            least = sequence->mass[place] < sequence->mass[least] ? place : least;
+        kv_drop(kv, sequence, least, kv->page);
+    }
 }
 
 void kv_share(struct kv *kv, const struct kv_sequence *from, uint64_t length, struct kv_sequence *to)

@@ -85,6 +85,14 @@ void kv_truncate(struct kv *kv, struct kv_sequence *sequence, uint64_t length);
 /* Forgets `count` tokens from `place` on, whole pages. The places behind them move down; positions stay. */
 void kv_drop(struct kv *kv, struct kv_sequence *sequence, uint64_t place, uint64_t count);
 
+/* Adds what a step of `tokens` gave each place, after what was given before has faded: by half in as many tokens as
+ * half of the context has. `scale` makes it a mean over heads and layers. */
+void kv_add_mass(const struct kv *kv, struct kv_sequence *sequence, uint64_t tokens, const float *mass, float scale);
+
+/* Forgets `count` tokens one by one, pages being of one token: of those before the newer half and behind the sinks, the
+ * one that was attended to the least. */
+void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t count);
+
 /* The first `length` tokens of one sequence become those of another one, which is empty: pages are shared. */
 void kv_share(struct kv *kv, const struct kv_sequence *from, uint64_t length, struct kv_sequence *to);
 

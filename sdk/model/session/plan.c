@@ -151,10 +151,6 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
         accel_error_remedy(error, "set kv.full=prune and kv.prune=recency");
         return ACCEL_E_INVALID;
     }
-    if (is_set(plan, "kv.prune", "usage"))
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                               "%s: kv.prune=usage: no driver tells what is attended to; recency is carried out",
-                               accel_plan_setting_find(plan, "kv.prune")->place);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
     if (session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
@@ -183,6 +179,8 @@ static int32_t settle_full(struct accel_session *session, struct accel_error *er
         session->full = FULL_SLIDE;
     if (is_set(plan, "kv.full", "prune"))
         session->full = FULL_PRUNE;
+    session->by_usage = session->full == FULL_PRUNE && is_set(plan, "kv.prune", "usage");
+    session->options.mass = session->by_usage;
     session->options.window = (uint64_t)window;
     session->options.sinks = (uint64_t)sinks;
     return check_full(session, error);

@@ -203,6 +203,10 @@ static int32_t make_space(struct accel_session *session, struct kv_sequence *seq
     if (drop + kv->sinks >= sequence->length)
         return accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens at once are too many for a context of %llu",
                                (unsigned long long)count, (unsigned long long)kv->context);
+    if (session->by_usage) {
+        kv_drop_unused(kv, sequence, drop);
+        return ACCEL_OK;
+    }
     if (session->full != FULL_SLIDE) {
         kv_drop(kv, sequence, kv_kept(kv), drop);
         return ACCEL_OK;

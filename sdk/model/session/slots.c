@@ -92,6 +92,8 @@ int32_t session_slots_create(struct accel_session *session, struct accel_error *
             continue;
         if (v == step->logits)
             session->logits_slot = at;
+        if (v == step->mass)
+            session->mass_slot = at;
         code = slot_create(session, &session->slots[at++], v, 1, error);
     }
     return code == ACCEL_OK && session->piece_count == 0 ? make_work(session, error) : code;

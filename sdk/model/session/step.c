@@ -128,9 +128,10 @@ int32_t session_run(struct accel_session *session, const struct step_part *parts
     return code;
 }
 
-/* What was fed is cached now. */
-static void keep_part(const struct kv *kv, const struct step_part *part)
+/* What was fed is cached now. Part `index` of its step. */
+static void keep_part(const struct accel_session *session, const struct step_part *part, uint32_t index)
 {
+    const struct kv *kv = &session->kv;
     struct kv_sequence *sequence = part->sequence;
 
     for (uint64_t t = 0; t < part->count; t++) {
@@ -141,6 +142,10 @@ static void keep_part(const struct kv *kv, const struct step_part *part)
             sequence->sinks[place] = part->ids[t];
     }
     sequence->length = part->place + part->count;
+    if (session->by_usage)
+        kv_add_mass(kv, sequence, part->count,
+                    (const float *)session->slots[session->mass_slot].bytes + index * kv->pages_each * kv->page,
+                    1.0f / (float)(session->model->config.heads * session->model->config.layers));
 }
 
 /* Parts behind what their sequences hold: `ids`, `count` and `outputs` are given, the rest is filled. */
@@ -156,7 +161,7 @@ static int32_t step(struct accel_session *session, struct step_part *parts, uint
     if (code == ACCEL_OK)
         code = session_run(session, parts, count, error);
     for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
-        keep_part(&session->kv, &parts[p]);
+        keep_part(session, &parts[p], p);
     return code;
 }
 

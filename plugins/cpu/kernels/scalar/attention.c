@@ -14,6 +14,8 @@
 /* What one item sees. */
 struct view {
     const int32_t *pages;
+    const uint32_t *mask; /* bits of the blocks of keys, or NULL */
+    size_t sequence;
     size_t sinks; /* visible keys before `first` */
     size_t first; /* first key of the window */
     size_t end;   /* one past the last */
@@ -22,13 +24,16 @@ struct view {
 /* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
 static struct view view_of(const struct cpu_attention *call, size_t token)
 {
-    struct view view = {call->table, 0, 0, 0};
+    struct view view = {.pages = call->table};
     for (size_t s = 0; s < call->sequences; s++) {
         if ((int64_t)token < call->first[s] || (int64_t)token >= call->first[s + 1])
             continue;
         size_t length = (size_t)call->length[s];
         size_t place = length - (size_t)call->first[s + 1] + token;
         view.pages = call->table + s * call->pages;
+        view.sequence = s;
+        if (call->mask)
+            view.mask = call->mask + (s * call->blocks + place / call->block) * ((call->blocks + 31) / 32);
         view.end = call->causal ? place + 1 : length;
         view.first = call->window && place + 1 > call->window ? place + 1 - call->window : 0;
         view.sinks = call->sinks < view.first ? call->sinks : view.first;
@@ -65,32 +70,48 @@ static float score_of(const struct cpu_attention *call, const float *q, size_t s
     return call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
 }
 
+/* Keys of a part of what an item sees, in order: sinks, then the window. */
+static void part_of(const struct cpu_attention *call, const struct view *view, size_t *out_begin, size_t *out_end)
+{
+    const size_t span = view->sinks + view->end - view->first;
+    *out_begin = call->parts > 1 ? span * call->part / call->parts : 0;
+    *out_end = call->parts > 1 ? span * (call->part + 1) / call->parts : span;
+}
+
+/* The place of visible key i, and whether its block is seen. */
+static int place_of(const struct cpu_attention *call, const struct view *view, size_t i, size_t *out_place)
+{
+    const size_t j = i < view->sinks ? i : view->first + i - view->sinks;
+    *out_place = j;
+    return view->mask == NULL || (view->mask[j / call->block / 32] >> (j / call->block % 32) & 1) != 0;
+}
+
+static size_t slot_of(const struct cpu_attention *call, const struct view *view, size_t place)
+{
+    return (size_t)view->pages[place / call->page] * call->page + place % call->page;
+}
+
 static void item(const struct cpu_attention *call, size_t token, size_t head)
 {
     struct view view = view_of(call, token);
-    size_t kv_head = head / (call->heads / call->kv_heads);
+    size_t kv_head = head / (call->heads / call->kv_heads), begin, end, j;
     const float *q = call->q + (token * call->heads + head) * call->size;
     float *partial = call->partial + (token * call->heads + head) * (call->value_size + 2);
     float *y = call->partial ? partial + 2 : call->y + (token * call->heads + head) * call->value_size;
     float most = -INFINITY;
     double sum = 0;
-    /* Visible keys in order: sinks, then the window. */
-    size_t begin = 0, end = view.sinks + view.end - view.first;
-    if (call->parts > 1) {
-        const size_t span = end;
-        begin = span * call->part / call->parts;
-        end = span * (call->part + 1) / call->parts;
-    }
+    part_of(call, &view, &begin, &end);
     for (size_t i = 0; i < call->value_size; i++)
         y[i] = 0;
     for (size_t i = begin; i < end; i++) {
-        const size_t j = i < view.sinks ? i : view.first + i - view.sinks;
-        size_t slot = (size_t)view.pages[j / call->page] * call->page + j % call->page;
+        if (!place_of(call, &view, i, &j))
+            continue;
+        size_t slot = slot_of(call, &view, j);
         float score = score_of(call, q, slot, kv_head * call->size);
         float next = score > most ? score : most;
         float keep = expf(most - next), weight = expf(score - next);
-        for (size_t i = 0; i < call->value_size; i++)
-            y[i] = y[i] * keep + weight * element(&call->v, slot, kv_head * call->value_size + i);
+        for (size_t e = 0; e < call->value_size; e++)
+            y[e] = y[e] * keep + weight * element(&call->v, slot, kv_head * call->value_size + e);
         sum = sum * keep + weight;
         most = next;
     }
@@ -98,6 +119,10 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
         partial[0] = most;
         partial[1] = (float)sum;
         return;
+    }
+    if (call->stats) {
+        call->stats[2 * (token * call->heads + head)] = most;
+        call->stats[2 * (token * call->heads + head) + 1] = (float)sum;
     }
     for (size_t i = 0; i < call->value_size && sum > 0; i++)
         y[i] = (float)(y[i] / sum);
@@ -109,8 +134,26 @@ void cpu_attention_scalar(const struct cpu_attention *call, size_t begin, size_t
         item(call, i / call->heads, i % call->heads);
 }
 
+void cpu_attention_mass_scalar(const struct cpu_attention *call, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct view view = view_of(call, i / call->heads);
+        const size_t kv_head = i % call->heads / (call->heads / call->kv_heads);
+        const float most = call->stats[2 * i], sum = call->stats[2 * i + 1];
+        float *mass = call->mass + view.sequence * call->pages * call->page;
+        size_t from, to, j;
+        part_of(call, &view, &from, &to);
+        for (size_t key = from; key < to; key++)
+            if (place_of(call, &view, key, &j))
+                mass[j] +=
+                    expf(score_of(call, call->q + i * call->size, slot_of(call, &view, j), kv_head * call->size) -
+                         most) /
+                    sum;
+    }
+}
+
 void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
-                         float *y)
+                         float *y, float *stats)
 {
     const size_t width = value_size + 2;
     for (size_t item = begin; item < end; item++) {
@@ -128,5 +171,9 @@ void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_
         }
         for (size_t i = 0; i < value_size && sum > 0; i++)
             out[i] /= sum;
+        if (stats) {
+            stats[2 * item] = most;
+            stats[2 * item + 1] = sum;
+        }
     }
 }

@@ -12,6 +12,8 @@
 /* What one item sees. */
 struct view {
     const int32_t *pages;
+    const uint32_t *mask; /* bits of the blocks of keys, or NULL */
+    size_t sequence;
     size_t first; /* first visible key */
     size_t end;   /* one past the last */
 };
@@ -19,12 +21,15 @@ struct view {
 /* A block of query rows that share a head of keys, and what is carried for each. */
 struct block {
     const int32_t *pages;
+    size_t sequence;
     size_t count;
     size_t first, end; /* keys that any row sees */
     size_t sinks;      /* keys before `first` that every row sees */
     size_t item[ROWS];
     size_t from[ROWS]; /* keys that a row sees */
     size_t to[ROWS];
+    const uint32_t *mask[ROWS]; /* or NULL */
+    uint32_t seen[ROWS];        /* keys of the tile that a row sees, as bits */
     float most[ROWS];
     float sum[ROWS];
 };
@@ -32,13 +37,16 @@ struct block {
 /* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
 static struct view view_of(const struct cpu_attention *call, size_t token)
 {
-    struct view view = {call->table, 0, 0};
+    struct view view = {.pages = call->table};
     for (size_t s = 0; s < call->sequences; s++) {
         if ((int64_t)token < call->first[s] || (int64_t)token >= call->first[s + 1])
             continue;
         size_t length = (size_t)call->length[s];
         size_t place = length - (size_t)call->first[s + 1] + token;
         view.pages = call->table + s * call->pages;
+        view.sequence = s;
+        if (call->mask != NULL)
+            view.mask = call->mask + (s * call->blocks + place / call->block) * ((call->blocks + 31) / 32);
         view.end = call->causal ? place + 1 : length;
         view.first = call->window && place + 1 > call->window ? place + 1 - call->window : 0;
     }
@@ -183,22 +191,43 @@ static void add_tile(struct scratch *s, size_t rows, size_t keys, size_t padded,
 
 /* ---- softmax ---- */
 
-/* Turns the scores of one row into weights; answers what to multiply its sums with. Of the tile, the first `sinks` keys
- * and keys from .. to count. */
-static float weigh(const struct cpu_attention *call, struct block *block, size_t r, size_t sinks, size_t from,
-                   size_t to, float *score)
+/* Bits from .. to of a tile. */
+static uint32_t bits_of(size_t from, size_t to)
+{
+    const uint32_t below = from < KEYS ? (1u << from) - 1 : ~0u;
+    return (to < KEYS ? (1u << to) - 1 : ~0u) & ~below;
+}
+
+/* What a row sees of a tile of `count` keys from key `j` on, as bits. */
+static uint32_t see(const struct cpu_attention *call, const struct block *block, size_t r, size_t j, size_t count)
+{
+    const size_t from = block->from[r] > j ? least(block->from[r] - j, KEYS) : 0;
+    const size_t to = block->to[r] > j ? least(block->to[r] - j, count) : 0;
+    uint32_t seen = bits_of(from, to) | bits_of(0, call->sinks > j ? least(call->sinks - j, to) : 0);
+    for (size_t l = 0, next; block->mask[r] != NULL && l < to; l = next) {
+        const size_t at = (j + l) / call->block;
+        next = least(to, (at + 1) * call->block - j);
+        if ((block->mask[r][at / 32] >> at % 32 & 1) == 0)
+            seen &= ~bits_of(l, next);
+    }
+    return seen;
+}
+
+/* Caps the scores of one row, and those that it does not see are -infinity. */
+static void hide(const struct cpu_attention *call, uint32_t seen, float *score)
+{
+    for (size_t j = 0; call->softcap != 0 && j < KEYS; j += VN)
+        v_store(score + j, call->softcap * v_tanh(v_load(score + j) / call->softcap));
+    for (size_t j = 0; seen != ~0u && j < KEYS; j++)
+        if ((seen >> j & 1) == 0)
+            score[j] = -INFINITY;
+}
+
+/* Turns the scores of one row, some of which it sees, into weights; answers what to multiply its sums with. */
+static float weigh(const struct cpu_attention *call, struct block *block, size_t r, float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
-    for (size_t j = 0; j < KEYS; j += VN) {
-        vf x = v_load(score + j);
-        if (call->softcap != 0)
-            x = call->softcap * v_tanh(x / call->softcap);
-        v_store(score + j, x);
-    }
-    for (size_t j = sinks; j < from; j++)
-        score[j] = -INFINITY;
-    for (size_t j = to; j < KEYS; j++)
-        score[j] = -INFINITY;
+    hide(call, block->seen[r], score);
     for (size_t j = 0; j < KEYS; j += VN)
         most = v_max(most, v_load(score + j));
     const float here = v_most(most), before = block->most[r], next = here > before ? here : before;
@@ -236,18 +265,57 @@ static void store_rows(const struct cpu_attention *call, const struct block *blo
             continue;
         }
         float *y = call->y + block->item[r] * call->value_size;
+        if (call->stats != NULL) {
+            call->stats[2 * block->item[r]] = block->most[r];
+            call->stats[2 * block->item[r] + 1] = block->sum[r];
+        }
         const float inverse = block->sum[r] > 0 ? 1 / block->sum[r] : 0;
         for (size_t i = 0; i < call->value_size; i++)
             y[i] = o[i] * inverse;
     }
 }
 
-/* Sums of one tile: `count` keys from key `j` on. */
-static void do_tile(const struct cpu_attention *call, struct block *block, size_t kv_head, size_t j, size_t count,
-                    size_t padded_k, size_t padded_v, struct scratch *s)
+/* What a block goes through: tiles of the sinks, then of the window; each part has whole ones. */
+struct tiles {
+    size_t padded_k, padded_v; /* elements of a staged row */
+    size_t step;               /* keys of a tile */
+    size_t sunk;               /* tiles of the sinks */
+    size_t begin, end;         /* of the part */
+};
+
+/* Elements of a staged row: whole vectors. */
+static size_t padded_of(size_t size)
 {
+    return (size + VN - 1) / VN * VN;
+}
+
+static struct tiles tiles_of(const struct cpu_attention *call, const struct block *block)
+{
+    struct tiles t = {.padded_k = padded_of(call->size), .padded_v = padded_of(call->value_size)};
+    t.step = least(KEYS, TILE / (t.padded_k > t.padded_v ? t.padded_k : t.padded_v) / 4 * 4);
+    t.sunk = (block->sinks + t.step - 1) / t.step;
+    t.end = t.sunk + (block->end - block->first + t.step - 1) / t.step;
+    if (call->parts > 1) {
+        const size_t tiles = t.end;
+        t.begin = tiles * call->part / call->parts;
+        t.end = tiles * (call->part + 1) / call->parts;
+    }
+    return t;
+}
+
+/* The scores of tile `t`, whose first key and number of keys are answered; 0 keys where no row sees any. */
+static size_t score_keys(const struct cpu_attention *call, struct block *block, const struct tiles *tiles, size_t t,
+                         size_t kv_head, size_t *out_first, struct scratch *s)
+{
+    const size_t j = t < tiles->sunk ? t * tiles->step : block->first + (t - tiles->sunk) * tiles->step;
+    const size_t count = least(tiles->step, (t < tiles->sunk ? block->sinks : block->end) - j);
     const size_t keys = (count + 3) / 4 * 4;
-    float keep[ROWS];
+    uint32_t seen = 0;
+    *out_first = j;
+    for (size_t r = 0; r < block->count; r++)
+        seen |= block->seen[r] = see(call, block, r, j, count);
+    if (seen == 0)
+        return 0;
     slots_of(call, block->pages, j, count, s->slot);
     /* Keys that round up to four are any; their scores do not count. */
     for (size_t l = count; l < keys; l++)
@@ -255,31 +323,35 @@ static void do_tile(const struct cpu_attention *call, struct block *block, size_
     if (s->k_digits) {
         score_digits(&call->k, s, block->count, keys, kv_head * call->size, call->size);
     } else {
-        stage(&call->k, s->slot, keys, kv_head * call->size, call->size, padded_k, s->k);
-        score_tile(s, block->count, keys, padded_k, s->score);
+        stage(&call->k, s->slot, keys, kv_head * call->size, call->size, tiles->padded_k, s->k);
+        score_tile(s, block->count, keys, tiles->padded_k, s->score);
     }
+    return count;
+}
+
+/* Sums of one tile. */
+static void do_tile(const struct cpu_attention *call, struct block *block, const struct tiles *tiles, size_t t,
+                    size_t kv_head, struct scratch *s)
+{
+    const size_t at = kv_head * call->value_size, size = call->value_size;
+    float keep[ROWS];
+    size_t first;
+    const size_t count = score_keys(call, block, tiles, t, kv_head, &first, s);
+    if (count == 0)
+        return;
     for (size_t r = 0; r < block->count; r++) {
-        size_t from = block->from[r] > j ? least(block->from[r] - j, KEYS) : 0;
-        size_t to = block->to[r] > j ? least(block->to[r] - j, count) : 0;
-        size_t sinks = call->sinks > j ? least(call->sinks - j, to) : 0;
         keep[r] = 1;
-        if (from < to || sinks > 0)
-            keep[r] = weigh(call, block, r, sinks, from, to, s->score[r]);
+        if (block->seen[r] != 0)
+            keep[r] = weigh(call, block, r, s->score[r]);
         else
             memset(s->score[r], 0, sizeof(s->score[r]));
     }
     if (s->v_digits) {
-        add_digits(&call->v, s, block->count, count, kv_head * call->value_size, call->value_size, padded_v, keep);
+        add_digits(&call->v, s, block->count, count, at, size, tiles->padded_v, keep);
     } else {
-        stage(&call->v, s->slot, count, kv_head * call->value_size, call->value_size, padded_v, s->v);
-        add_tile(s, block->count, count, padded_v, keep);
+        stage(&call->v, s->slot, count, at, size, tiles->padded_v, s->v);
+        add_tile(s, block->count, count, tiles->padded_v, keep);
     }
-}
-
-/* Elements of a staged row: whole vectors. */
-static size_t padded_of(size_t size)
-{
-    return (size + VN - 1) / VN * VN;
 }
 
 /* Sinks that reach into the keys of a window are part of them. */
@@ -290,34 +362,51 @@ static void join_sinks(const struct cpu_attention *call, struct block *block)
     block->sinks = least(call->sinks, block->first);
 }
 
-static void do_block(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
+/* The queries of a block, ready for its tiles. */
+static struct tiles begin_block(const struct cpu_attention *call, struct block *block, struct scratch *s)
 {
-    const size_t padded_k = padded_of(call->size), padded_v = padded_of(call->value_size);
     join_sinks(call, block);
-    const size_t longest = padded_k > padded_v ? padded_k : padded_v, step = least(KEYS, TILE / longest / 4 * 4);
-    /* Tiles of the sinks, then of the window; each part has whole ones. */
-    const size_t sunk = (block->sinks + step - 1) / step;
-    size_t begin = 0, end = sunk + (block->end - block->first + step - 1) / step;
-    if (call->parts > 1) {
-        const size_t tiles = end;
-        begin = tiles * call->part / call->parts;
-        end = tiles * (call->part + 1) / call->parts;
-    }
+    const struct tiles tiles = tiles_of(call, block);
     s->k_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->k);
     s->v_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->v);
-    load_rows(call, block, padded_k, s);
+    load_rows(call, block, tiles.padded_k, s);
     if (s->k_digits)
-        round_rows(s, block->count, call->size, padded_k, &call->k);
-    memset(s->o, 0, block->count * padded_v * sizeof(float));
+        round_rows(s, block->count, call->size, tiles.padded_k, &call->k);
     /* Staged rows end in zeros, which no conversion overwrites. */
-    memset(s->k, 0, step * padded_k * sizeof(float));
-    memset(s->v, 0, step * padded_v * sizeof(float));
-    for (size_t t = begin; t < end; t++) {
-        const size_t j = t < sunk ? t * step : block->first + (t - sunk) * step;
-        const size_t last = t < sunk ? block->sinks : block->end;
-        do_tile(call, block, kv_head, j, least(step, last - j), padded_k, padded_v, s);
+    memset(s->k, 0, tiles.step * tiles.padded_k * sizeof(float));
+    return tiles;
+}
+
+static void do_block(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
+{
+    const struct tiles tiles = begin_block(call, block, s);
+    memset(s->o, 0, block->count * tiles.padded_v * sizeof(float));
+    memset(s->v, 0, tiles.step * tiles.padded_v * sizeof(float));
+    for (size_t t = tiles.begin; t < tiles.end; t++)
+        do_tile(call, block, &tiles, t, kv_head, s);
+    store_rows(call, block, tiles.padded_v, s);
+}
+
+/* Scores once more, and what softmax made of them, summed over the rows. */
+static void do_mass(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
+{
+    const struct tiles tiles = begin_block(call, block, s);
+    float *mass = call->mass + block->sequence * call->pages * call->page;
+    for (size_t t = tiles.begin; t < tiles.end; t++) {
+        _Alignas(64) float sums[KEYS] = {0};
+        size_t first;
+        const size_t count = score_keys(call, block, &tiles, t, kv_head, &first, s);
+        for (size_t r = 0; count != 0 && r < block->count; r++) {
+            if (block->seen[r] == 0)
+                continue;
+            const float most = call->stats[2 * block->item[r]], inverse = 1 / call->stats[2 * block->item[r] + 1];
+            hide(call, block->seen[r], s->score[r]);
+            for (size_t j = 0; j < KEYS; j += VN)
+                v_store(sums + j, v_load(sums + j) + v_exp(v_load(s->score[r] + j) - most) * inverse);
+        }
+        for (size_t j = 0; j < count; j++)
+            mass[first + j] += sums[j];
     }
-    store_rows(call, block, padded_v, s);
 }
 
 /* ---- items ---- */
@@ -333,12 +422,14 @@ static void add_token(const struct cpu_attention *call, size_t token, size_t kv_
         if (item < begin || item >= end)
             continue;
         if (r == 0)
-            *block = (struct block){.pages = view.pages, .first = view.first, .end = view.end};
+            *block =
+                (struct block){.pages = view.pages, .sequence = view.sequence, .first = view.first, .end = view.end};
         block->first = view.first < block->first ? view.first : block->first;
         block->end = view.end > block->end ? view.end : block->end;
         block->item[r] = item;
         block->from[r] = view.first;
         block->to[r] = view.end;
+        block->mask[r] = view.mask;
         block->most[r] = -INFINITY;
         block->sum[r] = 0;
         block->count = r + 1;
@@ -358,9 +449,11 @@ static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t l
     return count;
 }
 
+typedef void block_fn(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s);
+
 /* Heads of one group past the rows of a block are done in blocks of their own. */
 static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end,
-                      struct scratch *s)
+                      block_fn *function, struct scratch *s)
 {
     const size_t group = call->heads / call->kv_heads;
     const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
@@ -371,7 +464,7 @@ static void do_tokens(const struct cpu_attention *call, size_t token, size_t tok
             for (size_t t = 0; t < tokens; t++)
                 add_token(call, token + t, h, begin, end, &block);
             if (block.count != 0)
-                do_block(call, &block, h, s);
+                function(call, &block, h, s);
             continue;
         }
         for (size_t g = 0; g < group; g += rows) {
@@ -379,12 +472,12 @@ static void do_tokens(const struct cpu_attention *call, size_t token, size_t tok
             block.count = 0;
             add_token(call, token, h, begin > low ? begin : low, end < high ? end : high, &block);
             if (block.count != 0)
-                do_block(call, &block, h, s);
+                function(call, &block, h, s);
         }
     }
 }
 
-void CPU_NAME(attention)(const struct cpu_attention *call, size_t begin, size_t end)
+static void do_items(const struct cpu_attention *call, size_t begin, size_t end, block_fn *function)
 {
     struct scratch scratch;
     size_t tokens;
@@ -393,6 +486,16 @@ void CPU_NAME(attention)(const struct cpu_attention *call, size_t begin, size_t 
     const size_t last = (end - 1) / call->heads + 1;
     for (size_t token = begin / call->heads; token < last; token += tokens) {
         tokens = tokens_of(call, token, last);
-        do_tokens(call, token, tokens, begin, end, &scratch);
+        do_tokens(call, token, tokens, begin, end, function, &scratch);
     }
+}
+
+void CPU_NAME(attention)(const struct cpu_attention *call, size_t begin, size_t end)
+{
+    do_items(call, begin, end, do_block);
+}
+
+void CPU_NAME(attention_mass)(const struct cpu_attention *call, size_t begin, size_t end)
+{
+    do_items(call, begin, end, do_mass);
 }

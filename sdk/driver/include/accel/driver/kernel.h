@@ -69,6 +69,10 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
 /** flag: where parts are elements of the output (there are as many), part begin .. end reads only those elements of
  *  inputs that have as many. */
 #define SDK_KERNEL_PARTWISE 2u
+/** flags of attention: the kernel reads a mask of blocks (input 6); it gives the mass of places (output 1). Nodes that
+ *  have one are refused for a kernel without the flag. */
+#define SDK_KERNEL_MASK 4u
+#define SDK_KERNEL_MASS 8u
 
 /** One kernel. Const. */
 struct sdk_kernel {
