@@ -19,6 +19,9 @@
 /* Systems cut one request to what a device reads ahead, and say nothing; this much every one takes. */
 #define ASKED_AT_ONCE (UINT64_C(128) << 10)
 
+/* Bytes of which one page is looked at before anything is asked for. */
+#define SAMPLED (UINT64_C(1) << 20)
+
 /* Pages by their number, address / page size. */
 struct range {
     uint64_t first;
@@ -98,6 +101,20 @@ static uint64_t count_pages(const struct accel_session *session, uint32_t reside
     return pages * page;
 }
 
+/* True where every page that is looked at is in memory: one of each SAMPLED bytes. A warm file is not asked for again:
+ * a call for each piece of it would take as long as a fifth of reading it does. */
+static int seem_resident(const struct range *ranges, uint32_t count, uint64_t page)
+{
+    const uint64_t step = SAMPLED / page == 0 ? 1 : SAMPLED / page;
+    unsigned char seen;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step)
+            if (mincore((void *)(uintptr_t)(at * page), page, &seen) != 0 || (seen & 1u) == 0)
+                return 0;
+    return 1;
+}
+
 void session_ask_for_pages(const struct accel_session *session)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -106,6 +123,8 @@ void session_ask_for_pages(const struct accel_session *session)
     struct range *ranges = session->source.copy ? NULL : list_ranges(session, page, &count);
 
     /* Advice: where the system does not take it, the pages come when steps touch them. */
+    if (ranges != NULL && seem_resident(ranges, count, page))
+        count = 0;
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
         for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
             uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
