@@ -53,6 +53,15 @@ static bool are_together(const struct accel_core *a, const struct accel_core *b)
     return a->package == b->package && a->numa_node == b->numa_node && a->kind == b->kind;
 }
 
+/* What the system calls a kind, or else its rank among those that there are. */
+static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
+{
+    const struct accel_core_kind *row = &machine->kinds[kind];
+    if (row->name[0] != '\0' || machine->kind_count < 2 || row->efficiency < 0)
+        return row->name;
+    return row->efficiency == machine->kinds[machine->kind_count - 1].efficiency ? "fast" : "slow";
+}
+
 /* The group that begins with core `first`; `numbers` has room for twice the hardware threads of the machine. */
 static int32_t make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers,
                           struct accel_error *error)
@@ -64,7 +73,7 @@ static int32_t make_group(struct accel_plan *plan, const struct accel_core *firs
     *group = (struct accel_plan_cores){.size = sizeof(*group),
                                        .package = first->package,
                                        .node = first->numa_node,
-                                       .kind = machine->kinds[first->kind].name};
+                                       .kind = kind_name(machine, first->kind)};
     for (const struct accel_core *core = first; core < end; core++) {
         if (core->cpu_count == 0 || !are_together(core, first))
             continue;

@@ -357,7 +357,7 @@ struct accel_plan_cores {
     uint32_t cores;   /**< that this process may use */
     uint32_t threads; /**< that the plan has there; 0: they are left alone */
     uint32_t zero;
-    const char *kind;       /**< "IntelCore", or empty where the system tells none apart */
+    const char *kind;       /**< "IntelCore"; "fast" or "slow" where they have no name; empty: there is one kind */
     const char *processors; /**< those of the threads: "0-7,16"; empty: none */
     const char *idle;       /**< other hardware threads of the group, left free; empty: none */
 };
