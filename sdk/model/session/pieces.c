@@ -136,7 +136,13 @@ static int32_t add_node(struct cutter *c, const struct accel_node *node)
     uint32_t output = ACCEL_NO_VALUE;
     int32_t code = ACCEL_OK;
 
-    if (node->input_count > PIECE_INPUTS || node->output_count > 1)
+    if (node->output_count > 1)
+        return accel_error_set(
+            c->error, ACCEL_E_UNSUPPORTED,
+            "layers on several devices: node \"%s\" tells what is attended to (kv.prune=usage), which "
+            "lies on one device",
+            node->name);
+    if (node->input_count > PIECE_INPUTS)
         return accel_error_set(c->error, ACCEL_E_UNSUPPORTED, "layers on several devices: node \"%s\" has %u inputs",
                                node->name, node->input_count);
     for (uint32_t i = 0; code == ACCEL_OK && i < node->input_count; i++) {
@@ -222,6 +228,7 @@ static int32_t cut(const struct accel_session *session, struct accel_session *pi
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to cut a graph");
     memset(c.map, 0xff, (size_t)c.whole->value_count * sizeof *c.map);
     piece->step.crossed = ACCEL_NO_VALUE;
+    piece->step.mass = ACCEL_NO_VALUE;
     code = accel_builder_create(c.whole->name, &piece->step.builder, c.error);
     c.builder = piece->step.builder;
     if (code == ACCEL_OK)
