@@ -25,6 +25,7 @@ struct gemv_x {
 typedef int gemv_fn(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end);
 gemv_fn CPU_NAME(gemv8);
 gemv_fn CPU_NAME(gemv8_k);
+gemv_fn CPU_NAME(gemv8_fields); /* levels of 256 bits only */
 gemv_fn CPU_NAME(gemv8_planar);
 gemv_fn CPU_NAME(gemv8_blocks);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs).
+ * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs); one row of x with q2_k, q3_k and iq4_xs has a
+ * better way at the levels of 256 bits (avx2/gemv_fields.c).
  * Layout: weights as they lie. Tile: a block of two rows of W. One row of x meets the digits as they are taken apart in
  * registers; for 2 to 4 rows of iq4_xs they are kept in the first cache, and the tile is a block of one row of W (the
  * others make panels then). Digits stay unsigned; what they are offset by is taken back through the sums of x. Where 16

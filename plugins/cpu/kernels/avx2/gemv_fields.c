@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row of x with blocks of 256 weights of q2_k, q3_k and iq4_xs, which are bound by operations where each group of
+ * 32 weights is finished by itself.
+ * Layout: weights as they lie; x is laid out anew once for a call. Tile: a block of two rows of W, which share the
+ * loads of x. Groups are not separated when their bits are: one mask brings out different ones in each four bytes, and
+ * x lies so that they meet it, so that the products of four groups are added up in 16 bits and one multiplication with
+ * their scales, one conversion and one multiplication with the scales of x serve all of them. Every second group stays
+ * four times too large, which its scale of x takes back. What the digits of q3_k are too high by is subtracted where
+ * the sums begin. The levels of iq4_xs, which have a sign, take that of x and meet its magnitude.
+ * Bound: operations from the second cache, near what a core reads from memory. Measured on one core of a shared Zen 3
+ * server, k = 2048, ns for 256 weights beside finishing each group by itself: q2_k 6.0 for 8.4 (14.1 GB/s), q3_k 8.9
+ * for 11.7 (12.4), iq4_xs 8.4 for 12.8 (16.2); 57, 86 and 90 instructions.
+ */
+#include "plugins/cpu/kernels/vector/finish.h"
+#include "plugins/cpu/kernels/vector/gemv.h"
+
+#define PARTS 4u          /* vectors of x for half a block */
+#define FIELD_AHEAD 4096u /* bytes that two rows ask for ahead: the rows behind them lie one after the other */
+
+/* x as the blocks want it. */
+struct field_x {
+    _Alignas(32) int8_t q[GEMV_VALUES]; /* of iq4_xs for two groups: their first and their last 16 values */
+    int8_t magnitude[GEMV_VALUES];      /* of iq4_xs only, in the same order */
+    int16_t begin[GEMV_VALUES / 8];     /* of q3_k only: where the sums of half a block begin */
+    int16_t half[GEMV_VALUES / 16];     /* of q2_k only: sums of 16 digits */
+    float scale[GEMV_VALUES / 16];      /* in the order of the sums: 8 for half a block, of iq4_xs for a block */
+    const float *block_scale;           /* [k / 32] */
+};
+
+/* The sums of two rows of W. */
+struct field_sums {
+    __m256 first;
+    __m256 second;
+};
+
+/* ---- digits ---- */
+
+/* Fields of 2 bits of half a block. Each four bytes of a part hold another field: 0 1 2 3, 1 0 3 2, and the same with
+ * the halves of the 16 bytes that they come from exchanged. Fields 1 and 3 are four times too large. */
+struct parts {
+    __m256i v[PARTS];
+};
+
+CPU_INLINE struct parts two_bit_parts(__m256i bytes)
+{
+    const __m256i even = _mm256_set1_epi64x(0x0c0c0c0c03030303), odd = _mm256_set1_epi64x(0x030303030c0c0c0c);
+    const __m256i high = _mm256_srli_epi16(bytes, 4);
+    const __m256i straight = _mm256_blend_epi32(bytes, high, 0xcc), crossed = _mm256_alignr_epi8(high, bytes, 8);
+    return (struct parts){{_mm256_and_si256(straight, even), _mm256_and_si256(straight, odd),
+                           _mm256_and_si256(crossed, even), _mm256_and_si256(crossed, odd)}};
+}
+
+/* The third bits of half h of a block of q3_k, in front of the fields: bit i of a byte belongs to group i. `crossed`:
+ * bits with the halves of 16 bytes exchanged. */
+CPU_INLINE struct parts third_bit_parts(__m256i bits, __m256i crossed, const int h)
+{
+    const __m256i even = _mm256_set1_epi64x(0x1010101004040404), odd = _mm256_set1_epi64x(0x0404040410101010);
+    if (h == 0) {
+        const __m256i by = _mm256_setr_epi32(2, 3, 0, 1, 2, 3, 0, 1), other = _mm256_setr_epi32(3, 2, 1, 0, 3, 2, 1, 0);
+        return (struct parts){{_mm256_and_si256(_mm256_sllv_epi32(bits, by), even),
+                               _mm256_and_si256(_mm256_sllv_epi32(bits, other), odd),
+                               _mm256_and_si256(_mm256_sllv_epi32(crossed, by), even),
+                               _mm256_and_si256(_mm256_sllv_epi32(crossed, other), odd)}};
+    }
+    const __m256i by = _mm256_setr_epi32(2, 1, 4, 3, 2, 1, 4, 3), other = _mm256_setr_epi32(1, 2, 3, 4, 1, 2, 3, 4);
+    return (struct parts){{_mm256_and_si256(_mm256_srlv_epi32(bits, by), even),
+                           _mm256_and_si256(_mm256_srlv_epi32(bits, other), odd),
+                           _mm256_and_si256(_mm256_srlv_epi32(crossed, by), even),
+                           _mm256_and_si256(_mm256_srlv_epi32(crossed, other), odd)}};
+}
+
+/* Products of half a block with x, added up to two integers for each field and each 16 weights. Below 2^15: of digits
+ * up to 7, after what they are too high by has been taken away; on the way sums may go around. */
+CPU_INLINE __m256i sum_parts(const struct parts w, const int8_t *q)
+{
+    const __m256i straight =
+        _mm256_add_epi16(_mm256_maddubs_epi16(w.v[0], load32(q)), _mm256_maddubs_epi16(w.v[2], load32(q + 64)));
+    const __m256i exchanged =
+        _mm256_add_epi16(_mm256_maddubs_epi16(w.v[1], load32(q + 32)), _mm256_maddubs_epi16(w.v[3], load32(q + 96)));
+    return _mm256_add_epi16(straight, _mm256_shuffle_epi32(exchanged, 0xb1));
+}
+
+/* The scales of half h in the order of sum_parts, from 16 bytes in both halves: as the lower or the upper byte. */
+CPU_INLINE __m256i part_scales(__m256i scales, const int h, const int upper)
+{
+    const __m256i first = _mm256_setr_epi16(0, 0, 2, 2, 4, 4, 6, 6, 1, 1, 3, 3, 5, 5, 7, 7);
+    const __m256i from = _mm256_add_epi16(first, _mm256_set1_epi16((short)(8 * h)));
+    const __m256i none = _mm256_set1_epi16((short)0x8000);
+    return _mm256_shuffle_epi8(scales, upper ? _mm256_or_si256(_mm256_slli_epi16(from, 8), _mm256_set1_epi16(0x80))
+                                             : _mm256_or_si256(from, none));
+}
+
+/* ---- blocks ---- */
+
+CPU_INLINE __m256 block_q2(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+{
+    const int8_t *q = x->q + 256 * b;
+    const float *scale = x->scale + 16 * b;
+    const __m128i both = _mm_loadu_si128((const __m128i *)block);
+    const __m256i scales = _mm256_and_si256(_mm256_broadcastsi128_si256(both), _mm256_set1_epi8(15));
+    const __m256i minima = _mm256_cvtepu8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), _mm_set1_epi8(15)));
+    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128((int)word_at(block + 80)));
+    __m256i low = sum_parts(two_bit_parts(load32(block + 16)), q);
+    __m256i high = sum_parts(two_bit_parts(load32(block + 48)), q + 128);
+    low = _mm256_madd_epi16(low, part_scales(scales, 0, 0));
+    high = _mm256_madd_epi16(high, part_scales(scales, 1, 0));
+    __m256 dot = _mm256_mul_ps(_mm256_cvtepi32_ps(low), _mm256_load_ps(scale));
+    dot = _mm256_fmadd_ps(_mm256_cvtepi32_ps(high), _mm256_load_ps(scale + 8), dot);
+    const __m256i offset = _mm256_madd_epi16(minima, load32(x->half + 16 * b));
+    const __m256 away = _mm256_mul_ps(_mm256_cvtepi32_ps(offset), _mm256_loadu_ps(x->block_scale + 8 * b));
+    sum = _mm256_fnmadd_ps(away, _mm256_broadcastss_ps(_mm_movehdup_ps(d)), sum);
+    return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
+}
+
+/* The sixteen scales of 6 bits; the load ends with the block. */
+CPU_INLINE __m256i scales_q3(const uint8_t *block)
+{
+    const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(48);
+    const __m128i end = _mm_loadu_si128((const __m128i *)(block + 94));
+    const __m128i ab = _mm_setr_epi8(2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5, 6, 7, 8, 9);
+    const __m128i c = _mm_setr_epi8(10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13);
+    __m128i low = _mm_srlv_epi32(_mm_shuffle_epi8(end, ab), _mm_setr_epi32(0, 0, 4, 4));
+    __m128i high = _mm_slli_epi16(_mm_srlv_epi32(_mm_shuffle_epi8(end, c), _mm_setr_epi32(0, 2, 4, 6)), 4);
+    low = _mm_or_si128(_mm_and_si128(low, four), _mm_and_si128(high, two));
+    return _mm256_broadcastsi128_si256(_mm_sub_epi8(low, _mm_set1_epi8(32)));
+}
+
+CPU_INLINE __m256i half_q3(const uint8_t *digits, __m256i bits, __m256i crossed, const int h, const int8_t *q,
+                           const int16_t *begin)
+{
+    struct parts w = two_bit_parts(load32(digits + 32 * h));
+    const struct parts third = third_bit_parts(bits, crossed, h);
+    CPU_UNROLL
+    for (size_t i = 0; i < PARTS; i++)
+        w.v[i] = _mm256_or_si256(w.v[i], third.v[i]);
+    return _mm256_add_epi16(sum_parts(w, q + 128 * h), load32(begin + 16 * h));
+}
+
+CPU_INLINE __m256 block_q3(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+{
+    const int8_t *q = x->q + 256 * b;
+    const int16_t *begin = x->begin + 32 * b;
+    const float *scale = x->scale + 16 * b;
+    const __m256i bits = load32(block), crossed = _mm256_shuffle_epi32(bits, 0x4e), scales = scales_q3(block);
+    const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128((int)(word_at(block + 106) >> 16)));
+    __m256i low = half_q3(block + 32, bits, crossed, 0, q, begin);
+    __m256i high = half_q3(block + 32, bits, crossed, 1, q, begin);
+    /* With scales as upper bytes, 256 times too large: below 2^31, and as exact in float. */
+    low = _mm256_madd_epi16(low, part_scales(scales, 0, 1));
+    high = _mm256_madd_epi16(high, part_scales(scales, 1, 1));
+    __m256 dot = _mm256_mul_ps(_mm256_cvtepi32_ps(low), _mm256_load_ps(scale));
+    dot = _mm256_fmadd_ps(_mm256_cvtepi32_ps(high), _mm256_load_ps(scale + 8), dot);
+    return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
+}
+
+/* Both groups of a pair: four integers each. */
+CPU_INLINE __m256i pair_iq4(const uint8_t *digits, const int8_t *q, const int8_t *magnitude)
+{
+    const __m256i both = load32(digits), four = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+    const __m256i low = levels(_mm256_and_si256(both, four));
+    const __m256i high = levels(_mm256_and_si256(_mm256_srli_epi16(both, 4), four));
+    const __m256i first = _mm256_maddubs_epi16(load32(magnitude), _mm256_sign_epi8(low, load32(q)));
+    const __m256i last = _mm256_maddubs_epi16(load32(magnitude + 32), _mm256_sign_epi8(high, load32(q + 32)));
+    return _mm256_add_epi32(_mm256_madd_epi16(first, ones), _mm256_madd_epi16(last, ones));
+}
+
+/* Neighbours of both, added: two of v, two of w in each half. */
+CPU_INLINE __m256i fold_pairs(__m256i v, __m256i w)
+{
+    const __m256 a = _mm256_castsi256_ps(v), b = _mm256_castsi256_ps(w);
+    return _mm256_add_epi32(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)),
+                            _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)));
+}
+
+/* The sums come in the order 0 2 4 6 1 3 5 7 of the groups. */
+CPU_INLINE __m256 block_iq4(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+{
+    const int8_t *q = x->q + 256 * b, *m = x->magnitude + 256 * b;
+    const __m256i nibble = _mm256_setr_epi32(0, 8, 16, 24, 4, 12, 20, 28);
+    const __m256i pair = _mm256_setr_epi32(12, 16, 20, 24, 14, 18, 22, 26);
+    const uint8_t *w = block + 8;
+    __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)word_at(block + 4)), nibble);
+    __m256i high = _mm256_srlv_epi32(_mm256_set1_epi32((int)word_at(block)), pair);
+    low = _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi32(15)), _mm256_and_si256(high, _mm256_set1_epi32(48)));
+    const __m256i scales = _mm256_sub_epi32(low, _mm256_set1_epi32(32));
+    const __m256 d = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128((int)word_at(block))));
+    const __m256 scale = _mm256_mul_ps(_mm256_cvtepi32_ps(scales), _mm256_load_ps(x->scale + 8 * b));
+    const __m256i first = fold_pairs(pair_iq4(w, q, m), pair_iq4(w + 32, q + 64, m + 64));
+    const __m256i last = fold_pairs(pair_iq4(w + 64, q + 128, m + 128), pair_iq4(w + 96, q + 192, m + 192));
+    const __m256 dot = _mm256_cvtepi32_ps(fold_pairs(first, last));
+    return _mm256_fmadd_ps(_mm256_mul_ps(dot, scale), d, sum);
+}
+
+/* ---- rows ---- */
+
+CPU_INLINE __m256 block_any(const uint32_t type, const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
+{
+    switch (type) {
+    case ACCEL_Q2_K:
+        return block_q2(block, x, b, sum);
+    case ACCEL_Q3_K:
+        return block_q3(block, x, b, sum);
+    default:
+        return block_iq4(block, x, b, sum);
+    }
+}
+
+/* Two rows, `stride` bytes apart (0: the same twice). */
+CPU_INLINE void dot_two(const uint32_t type, const uint32_t bytes, const uint8_t *row, size_t stride,
+                        const struct field_x *x, size_t blocks, float sums[2])
+{
+    struct field_sums acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    for (size_t b = 0; b < blocks; b++) {
+        const uint8_t *block = row + b * bytes;
+        ask_lines(row + FIELD_AHEAD + 2 * b * bytes, 2 * bytes);
+        acc.first = block_any(type, block, x, b, acc.first);
+        acc.second = block_any(type, block + stride, x, b, acc.second);
+    }
+    sums[0] = sum8(acc.first);
+    sums[1] = sum8(acc.second);
+}
+
+CPU_INLINE void gemv(const uint32_t type, const uint32_t bytes, const struct cpu_matmul *call, const struct field_x *x,
+                     size_t begin, size_t end)
+{
+    const size_t blocks = call->k / 256, stride = call->w.stride[0];
+    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
+        float sums[GEMV_COLUMNS + 1];
+        const size_t count = least(GEMV_COLUMNS, end - j);
+        const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
+        for (size_t c = 0; c < count; c += 2)
+            dot_two(type, bytes, row + c * stride, c + 1 < count ? stride : 0, x, blocks, sums + c);
+        finish_row(call, 0, j, count, sums);
+    }
+}
+
+/* ---- x ---- */
+
+/* Half a block of x for the parts; the sums of digits that are all 4. */
+CPU_INLINE void place_parts(const int8_t *q, const float *scale, const float factor, int8_t *out, int16_t *out_begin,
+                            float *out_scale)
+{
+    const __m256i g0 = load32(q), g1 = load32(q + 32), g2 = load32(q + 64), g3 = load32(q + 96);
+    const __m256i even = _mm256_blend_epi32(_mm256_blend_epi32(g0, g1, 0x22), _mm256_blend_epi32(g2, g3, 0x88), 0xcc);
+    const __m256i odd = _mm256_blend_epi32(_mm256_blend_epi32(g1, g0, 0x22), _mm256_blend_epi32(g3, g2, 0x88), 0xcc);
+    const __m256i even2 = _mm256_blend_epi32(_mm256_blend_epi32(g2, g3, 0x22), _mm256_blend_epi32(g0, g1, 0x88), 0xcc);
+    const __m256i odd2 = _mm256_blend_epi32(_mm256_blend_epi32(g3, g2, 0x22), _mm256_blend_epi32(g1, g0, 0x88), 0xcc);
+    const __m256i e = _mm256_set1_epi64x(0x1010101004040404), o = _mm256_set1_epi64x(0x0404040410101010);
+    const __m128 four = _mm_mul_ps(_mm_loadu_ps(scale), _mm_setr_ps(factor, factor / 4, factor, factor / 4));
+    store32(out, even);
+    store32(out + 32, odd);
+    store32(out + 64, _mm256_shuffle_epi32(even2, 0x4e));
+    store32(out + 96, _mm256_shuffle_epi32(odd2, 0x4e));
+    const __m256i fours = sum_parts((struct parts){{e, o, e, o}}, out);
+    _mm256_storeu_si256((__m256i *)out_begin, _mm256_sub_epi16(_mm256_setzero_si256(), fours));
+    _mm256_store_ps(out_scale, _mm256_set_m128(four, four));
+}
+
+/* Sums of 16 digits each. */
+CPU_INLINE void half_sums(const int8_t *q, size_t values, int16_t *out)
+{
+    for (size_t i = 0; i < values; i += 32) {
+        __m256i sums = _mm256_maddubs_epi16(_mm256_set1_epi8(1), load32(q + i));
+        sums = _mm256_madd_epi16(sums, _mm256_set1_epi16(1));
+        __m128i two = _mm_hadd_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+        two = _mm_hadd_epi32(two, two);
+        out[i / 16] = (int16_t)_mm_extract_epi16(two, 0);
+        out[i / 16 + 1] = (int16_t)_mm_extract_epi16(two, 2);
+    }
+}
+
+CPU_INLINE void place_fields(const struct cpu_matmul *call, const float factor, struct field_x *out)
+{
+    for (size_t h = 0; h < call->k / 128; h++)
+        place_parts(call->x8.q + 128 * h, call->x8.scale + 4 * h, factor, out->q + 128 * h, out->begin + 16 * h,
+                    out->scale + 8 * h);
+}
+
+CPU_INLINE void place_pairs(const struct cpu_matmul *call, struct field_x *out)
+{
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    for (size_t i = 0; i < call->k; i += 64) {
+        const __m256i a = load32(call->x8.q + i), b = load32(call->x8.q + i + 32);
+        const __m256i first = _mm256_permute2x128_si256(a, b, 0x20), last = _mm256_permute2x128_si256(a, b, 0x31);
+        store32(out->q + i, first);
+        store32(out->q + i + 32, last);
+        store32(out->magnitude + i, _mm256_abs_epi8(first));
+        store32(out->magnitude + i + 32, _mm256_abs_epi8(last));
+    }
+    for (size_t i = 0; i < call->k / 32; i += 8)
+        _mm256_store_ps(out->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(call->x8.scale + i), order));
+}
+
+int CPU_NAME(gemv8_fields)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    struct field_x x;
+    if (call->m != 1)
+        return 0;
+    x.block_scale = call->x8.scale;
+    switch (type) {
+    case ACCEL_Q2_K:
+        half_sums(call->x8.q, call->k, x.half);
+        place_fields(call, 1, &x);
+        gemv(ACCEL_Q2_K, 84, call, &x, begin, end);
+        return 1;
+    case ACCEL_Q3_K:
+        place_fields(call, 1.0f / 256, &x);
+        gemv(ACCEL_Q3_K, 110, call, &x, begin, end);
+        return 1;
+    case ACCEL_IQ4_XS:
+        place_pairs(call, &x);
+        gemv(ACCEL_IQ4_XS, 136, call, &x, begin, end);
+        return 1;
+    default:
+        return 0;
+    }
+}
