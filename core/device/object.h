@@ -125,6 +125,8 @@ struct accel_pool_crew {
     struct accel_pool *pool;
 };
 
+#define ACCEL_QUEUE_WAITS 64u /* most waits of one submit */
+
 struct accel_queue {
     struct accel_object object;
     struct accel_device *device;

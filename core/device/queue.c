@@ -14,7 +14,7 @@
 #include "core/device/take.h"
 
 #define MOST_WORK 65536u
-#define STEP_HOLDS 2u /* objects that one step holds at most */
+#define STEP_HOLDS 3u /* objects that one step holds at most, and a queue that it waits for */
 
 static void queue_destroy(struct accel_object *object)
 {
@@ -34,10 +34,10 @@ static int32_t take_lists(struct accel_queue *queue, struct accel_error *error)
     struct accel_memory *memory = &queue->object.context->memory;
     uint64_t steps = queue->device->listed->info.facts->limits->in_flight;
     void *block;
-    int32_t code =
-        accel_memory_take(memory, ACCEL_MEMORY_HOST, steps * STEP_HOLDS * sizeof(*queue->held), 0, &block, error);
+    uint64_t held = steps * STEP_HOLDS + ACCEL_QUEUE_WAITS;
+    int32_t code = accel_memory_take(memory, ACCEL_MEMORY_HOST, held * sizeof(*queue->held), 0, &block, error);
     queue->held = block;
-    queue->held_capacity = (uint32_t)steps * STEP_HOLDS;
+    queue->held_capacity = (uint32_t)held;
     if (code != ACCEL_OK)
         return code;
     code = accel_memory_take(memory, ACCEL_MEMORY_HOST, steps * (sizeof(*queue->steps) + sizeof(void *)), 0, &block,

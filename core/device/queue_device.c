@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue of a driver: steps and waits are translated into its handles. What a step uses is held until the timeline
- * has passed it, so that a caller may free a set, buffer or state whose step is still in flight.
+ * The queue of a driver: steps and waits are translated into its handles. What a step uses or waits for is held until
+ * the timeline has passed it, so that a caller may free a set, buffer, state or queue that a step in flight names.
  */
 #include "config.h"
 
@@ -9,8 +9,6 @@
 
 #include "core/device/object.h"
 #include "core/device/take.h"
-
-#define MOST_WAITS 64u
 
 void accel_queue_reap(struct accel_queue *queue, bool everything)
 {
@@ -40,22 +38,34 @@ static uint32_t objects_of(const struct accel_work *work, struct accel_object *o
     return count;
 }
 
+static void hold_object(struct accel_queue *queue, struct accel_object *object, uint64_t value)
+{
+    uint32_t at = (queue->held_first + queue->held_count++) % queue->held_capacity;
+    accel_object_retain(object);
+    queue->held[at] = (struct accel_held){.object = object, .value = value};
+}
+
 static void hold(struct accel_queue *queue, const struct accel_work *work, uint64_t value)
 {
     struct accel_object *objects[4];
     uint32_t count = objects_of(work, objects);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = (queue->held_first + queue->held_count++) % queue->held_capacity;
-        accel_object_retain(objects[i]);
-        queue->held[at] = (struct accel_held){.object = objects[i], .value = value};
-    }
+    for (uint32_t i = 0; i < count; i++)
+        hold_object(queue, objects[i], value);
+}
+
+/* The driver looks at a queue that is waited for until the step has begun. */
+static void hold_waits(struct accel_queue *queue, const struct accel_point *waits, uint32_t count, uint64_t value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (waits[i].queue != queue)
+            hold_object(queue, &waits[i].queue->object, value);
 }
 
 static int32_t room(struct accel_queue *queue, const struct accel_work *const *work, uint32_t count,
-                    struct accel_error *error)
+                    uint32_t wait_count, struct accel_error *error)
 {
     struct accel_object *objects[4];
-    uint32_t needed = 0;
+    uint32_t needed = wait_count;
     if (count > queue->step_capacity)
         return accel_error_set(error, ACCEL_E_LIMIT, "%u steps in one submit, device %s has %u in flight", count,
                                queue->device->listed->info.name, queue->step_capacity);
@@ -94,15 +104,15 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
                          const struct accel_point *waits, uint32_t wait_count, uint64_t *out_value,
                          struct accel_error *error)
 {
-    struct accel_wait inner[MOST_WAITS];
+    struct accel_wait inner[ACCEL_QUEUE_WAITS];
     uint64_t before = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
     int32_t code;
     if (atomic_load_explicit(&queue->cancel, memory_order_relaxed))
         return accel_error_set(error, ACCEL_E_CANCELLED, "the queue was cancelled and not reset");
-    if (wait_count > MOST_WAITS)
+    if (wait_count > ACCEL_QUEUE_WAITS)
         return accel_error_set(error, ACCEL_E_LIMIT, "%u waits in one submit, at most %u are taken", wait_count,
-                               MOST_WAITS);
-    code = room(queue, work, work_count, error);
+                               ACCEL_QUEUE_WAITS);
+    code = room(queue, work, work_count, wait_count, error);
     if (code != ACCEL_OK)
         return code;
     for (uint32_t i = 0; i < work_count; i++)
@@ -121,6 +131,7 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
     }
     for (uint32_t i = 0; i < work_count; i++)
         hold(queue, work[i], *out_value);
+    hold_waits(queue, waits, wait_count, *out_value);
     atomic_store_explicit(&queue->submitted, *out_value, memory_order_release);
     return ACCEL_OK;
 }

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/device_support.h"
 
+#include "tests/mock/async.h"
 #include "tests/mock/direct.h"
 #include <errno.h>
 
@@ -21,6 +22,10 @@ char *__wrap_strdup(const char *text);
 static uint64_t calls;   /* allocations so far */
 static uint64_t fail_at; /* the one that fails, 0: none */
 static uint64_t looked;  /* allocations when the machine had been looked at */
+
+/* The driver of this run: one without queues, buffers, states and weights of its own, or one with all of them. */
+static const struct accel_driver *driver;
+static const uint32_t *alive;
 
 static int fails(void)
 {
@@ -72,9 +77,9 @@ static int32_t open_all(struct objects *o, struct accel_error *error)
         code = accel_context_discover(o->context, error);
     looked = calls;
     if (code == ACCEL_OK)
-        code = accel_context_attach_driver(o->context, &direct_driver, error);
+        code = accel_context_attach_driver(o->context, driver, error);
     if (code == ACCEL_OK)
-        code = accel_device_open(o->context, "direct", NULL, 0, &o->device, error);
+        code = accel_device_open(o->context, driver->name, NULL, 0, &o->device, error);
     return code;
 }
 
@@ -122,7 +127,8 @@ static void close_all(struct objects *o)
         assert_int_equal(atomic_load(&o->context->memory.blocks), 0);
     }
     assert_int_equal(accel_context_free(o->context, NULL), ACCEL_OK);
-    assert_int_equal(direct.alive, 0);
+    assert_int_equal(*alive, 0);
+    assert_int_equal(async.sins, 0);
 }
 
 /* One run in which allocation `n` fails; false when it got by without it. */
@@ -164,7 +170,9 @@ static void every_allocation_may_fail(void **state)
     struct sum_graph sum;
     struct sum_source source;
     uint64_t n = 1;
-    (void)state;
+    driver = *state;
+    alive = driver == &async_driver ? &async.alive : &direct.alive;
+    async_reset();
     direct_reset();
     direct.scratch_bytes = 256;
     sum_graph_make(&sum);
@@ -209,7 +217,8 @@ static void a_budget_is_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
+        {"in the caller's thread", every_allocation_may_fail, NULL, NULL, (void *)(uintptr_t)&direct_driver},
+        {"on a queue", every_allocation_may_fail, NULL, NULL, (void *)(uintptr_t)&async_driver},
         cmocka_unit_test(a_budget_is_real),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

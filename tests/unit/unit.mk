@@ -153,7 +153,8 @@ tests_unit_plugin_trust_LDADD = $(core_test_libs)
 tests_unit_plugin_wire_SOURCES = %D%/plugin_wire.c
 tests_unit_plugin_wire_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_failing
-tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support)
+tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support) tests/mock/async.c tests/mock/async.h \
+	tests/mock/async_internal.h tests/mock/async_queue.c
 tests_unit_device_failing_LDADD = $(core_test_libs)
 tests_unit_device_failing_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=strdup
@@ -182,6 +183,9 @@ EXTRA_tests_unit_device_late_DEPENDENCIES = tests/mock/late.la tests/mock/good.l
 unit_tests += tests/unit/device_minors
 tests_unit_device_minors_SOURCES = %D%/device_minors.c $(device_support)
 tests_unit_device_minors_LDADD = $(core_test_libs)
+unit_tests += tests/unit/device_tails
+tests_unit_device_tails_SOURCES = %D%/device_tails.c $(device_support)
+tests_unit_device_tails_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_registry
 tests_unit_device_registry_SOURCES = %D%/device_registry.c $(device_support)
 tests_unit_device_registry_LDADD = $(core_test_libs)
