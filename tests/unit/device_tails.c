@@ -230,7 +230,7 @@ static void give_later_values(struct room *r)
     node.minor = ACCEL_ABI_MINOR + 1;
     expect_refused(r, give_node(r, &node), "1000");
     value.type = 60000;
-    expect_refused(r, give_value(r, &value), "60000");
+    expect_refused(r, give_value(r, &value), "0xea60");
 }
 
 static void tails_are_refused_by_name(void **state)
