@@ -8,9 +8,9 @@
  * their scales, one conversion and one multiplication with the scales of x serve all of them. Every second group stays
  * four times too large, which its scale of x takes back. What the digits of q3_k are too high by is subtracted where
  * the sums begin. The levels of iq4_xs, which have a sign, take that of x and meet its magnitude.
- * Bound: operations from the second cache, near what a core reads from memory. Measured on one core of a shared Zen 3
+ * Bound: operations, from the second cache and from memory. Measured on one core of a shared Zen 3
  * server, k = 2048, ns for 256 weights beside finishing each group by itself: q2_k 6.0 for 8.4 (14.1 GB/s), q3_k 8.9
- * for 11.7 (12.4), iq4_xs 8.4 for 12.8 (16.2); 57, 86 and 90 instructions.
+ * for 11.7 (12.4), iq4_xs 8.4 for 12.8 (16.2); 57, 87 and 86 instructions.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemv.h"
