@@ -82,6 +82,12 @@ static void tell_leaks(struct accel_context *context, const struct accel_attache
     if (blocks != 0)
         accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s leaked_blocks=%llu leaked_bytes=%llu",
                         owner->driver->name, (unsigned long long)blocks, (unsigned long long)bytes);
+    for (uint32_t c = 1; c < ACCEL_MEMORY_END; c++) {
+        int64_t counted = atomic_load_explicit(&owner->host.counted[c], memory_order_relaxed);
+        if (counted != 0)
+            accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s leaked_class=%u leaked_bytes=%lld",
+                            owner->driver->name, c, (long long)counted);
+    }
 }
 
 void accel_registry_detach(struct accel_context *context, struct accel_attached *owner)

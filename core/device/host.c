@@ -44,6 +44,32 @@ static int32_t host_release(const struct accel_host *host, void *memory) ACCEL_N
     return ACCEL_OK;
 }
 
+/* A driver may only give back what it had counted: else one of them would empty the account of another. */
+static int32_t host_account(const struct accel_host *host, uint32_t memory_class, int64_t bytes,
+                            struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_host_services *services = services_of(host);
+    bool known = memory_class != 0 && memory_class < ACCEL_MEMORY_END && bytes != INT64_MIN;
+    int64_t held = known ? atomic_load_explicit(&services->counted[memory_class], memory_order_relaxed) : 0;
+    int32_t code;
+    if (!known)
+        return accel_error_set(error, ACCEL_E_INVALID, "%lld bytes of memory class %u cannot be counted",
+                               (long long)bytes, memory_class);
+    if (bytes > 0) {
+        code = accel_memory_count(services->memory, memory_class, bytes, error);
+        if (code == ACCEL_OK)
+            atomic_fetch_add_explicit(&services->counted[memory_class], bytes, memory_order_relaxed);
+        return code;
+    }
+    do {
+        if (held < -bytes)
+            return accel_error_set(error, ACCEL_E_INVALID, "%lld bytes given back, %lld were counted",
+                                   (long long)-bytes, (long long)held);
+    } while (!atomic_compare_exchange_weak_explicit(&services->counted[memory_class], &held, held + bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return accel_memory_count(services->memory, memory_class, bytes, error);
+}
+
 static int32_t host_clock(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT
 {
     (void)host;
@@ -58,10 +84,13 @@ void accel_host_services_init(struct accel_host_services *services, const char *
                                           .log = host_log,
                                           .allocate = host_allocate,
                                           .release = host_release,
-                                          .clock = host_clock};
+                                          .clock = host_clock,
+                                          .account = host_account};
     services->memory = memory;
     atomic_init(&services->blocks, 0);
     atomic_init(&services->bytes, 0);
+    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
+        atomic_init(&services->counted[c], 0);
     services->log = log;
     snprintf(services->room, sizeof(services->room), "driver.%s", name);
 }

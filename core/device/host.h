@@ -18,9 +18,10 @@ struct accel_host_services {
     struct accel_host table; /**< first: a driver hands its address back */
     struct accel_memory *memory;
     const struct accel_log *log;
-    _Atomic uint64_t blocks; /**< that the driver took and did not give back yet */
-    _Atomic uint64_t bytes;  /**< of them */
-    char room[64];           /**< "driver.cpu": who speaks in the log */
+    _Atomic uint64_t blocks;                   /**< that the driver took and did not give back yet */
+    _Atomic uint64_t bytes;                    /**< of them */
+    _Atomic int64_t counted[ACCEL_MEMORY_END]; /**< told by `account` */
+    char room[64];                             /**< "driver.cpu": who speaks in the log */
 };
 
 /** Fills the services of the driver called `name`. */

@@ -55,7 +55,13 @@ static int32_t reserve(struct accel_memory *memory, uint64_t bytes, struct accel
     do {
         if (!accel_add_u64(now, bytes, &sum) || (memory->budget != 0 && sum > memory->budget)) {
             uint64_t left = memory->budget > now ? memory->budget - now : 0;
-            int32_t code = no_memory(bytes, left, "the memory budget has no more", error);
+            int32_t code = accel_error_set(
+                error, ACCEL_E_MEMORY, "no memory for %llu bytes: %llu of the memory budget of %llu are held",
+                (unsigned long long)bytes, (unsigned long long)now, (unsigned long long)memory->budget);
+            if (error != NULL && error->code == ACCEL_E_MEMORY) {
+                error->asked = bytes;
+                error->free = left;
+            }
             accel_error_remedy(error, "raise the memory budget or choose smaller settings");
             return code;
         }
@@ -128,6 +134,30 @@ uint64_t accel_memory_give(struct accel_memory *memory, void *block)
     atomic_fetch_sub_explicit(&memory->blocks, 1, memory_order_relaxed);
     free(header->raw);
     return bytes;
+}
+
+int32_t accel_memory_count(struct accel_memory *memory, uint32_t memory_class, int64_t bytes, struct accel_error *error)
+{
+    uint64_t gone = bytes < 0 ? 0 - (uint64_t)bytes : 0;
+    uint64_t held;
+    int32_t code;
+    if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || bytes == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "%lld bytes of memory class %u cannot be counted",
+                               (long long)bytes, memory_class);
+    if (gone != 0) {
+        atomic_fetch_sub_explicit(&memory->now[0], gone, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&memory->now[memory_class], gone, memory_order_relaxed);
+        return ACCEL_OK;
+    }
+    if (told_to_fail(memory))
+        return no_memory((uint64_t)bytes, 0, "the system has no more", error);
+    code = reserve(memory, (uint64_t)bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    held =
+        atomic_fetch_add_explicit(&memory->now[memory_class], (uint64_t)bytes, memory_order_relaxed) + (uint64_t)bytes;
+    raise_peak(&memory->peak[memory_class], held);
+    return ACCEL_OK;
 }
 
 bool accel_memory_read(const struct accel_memory *memory, uint32_t memory_class, uint64_t *out_now, uint64_t *out_peak)

@@ -36,6 +36,13 @@ int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, ui
 /** Gives a block back and returns its bytes; 0 for NULL and for what is no block. */
 uint64_t accel_memory_give(struct accel_memory *memory, void *block);
 
+/**
+ * Counts `bytes` that somebody else makes, as a device's driver; negative: they are gone. ACCEL_E_MEMORY when the
+ * budget has no more: nothing is counted then. The caller gives back no more than it had counted.
+ */
+int32_t accel_memory_count(struct accel_memory *memory, uint32_t memory_class, int64_t bytes,
+                           struct accel_error *error);
+
 /** What a class (0: all) holds now and held at most; false for an unknown class. */
 bool accel_memory_read(const struct accel_memory *memory, uint32_t memory_class, uint64_t *out_now, uint64_t *out_peak);
 

@@ -26,7 +26,8 @@ static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
     if (!ACCEL_CAN(device->handle->table, buffer_create))
         return accel_memory_take(&scratch->object.context->memory, ACCEL_MEMORY_SCRATCH, scratch->bytes,
                                  scratch->alignment, &scratch->address, error);
-    code = device->handle->table->buffer_create(device->handle, scratch->bytes, 0, &handle, error);
+    code =
+        device->handle->table->buffer_create(device->handle, scratch->bytes, 0, ACCEL_MEMORY_SCRATCH, &handle, error);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
     if (code != ACCEL_OK)
         return code;

@@ -120,6 +120,7 @@ static void fill_limits(const struct gpu_runtime *runtime, cl_device_id device, 
         .features = features_of(runtime, device, text, major),
         .in_flight = 32,
         .reads = 1,
+        .host_staging = 1,
     };
     /* A word of offset reaches so far. */
     if (limits->memory_bytes > UINT64_C(4) << 32)

@@ -84,6 +84,8 @@ struct gpu_limits {
     uint32_t vendor;        /**< PCI vendor id of the maker, 0 unknown: for tables of tuning */
     uint32_t in_flight;     /**< submits of one queue in flight */
     uint32_t reads;         /**< 1: GPU_READ copies to any host memory; 0: the room stages reads */
+    uint32_t host_staging;  /**< 1: UPLOAD and DOWNLOAD are memory of accel_host.allocate (class PROGRAM), counted
+                                 there; 0: of the API, and the room has it counted */
     uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the room */
 };
 

@@ -12,7 +12,8 @@ uint64_t gpu_arena_limit(const struct gpu_limits *limits)
 }
 
 /* Every item may begin a chunk of its own, at worst. */
-int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint64_t items, struct accel_error *error)
+int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t memory_class, uint64_t items,
+                       struct accel_error *error)
 {
     void *memory = NULL;
     int32_t code = gpu_take(room, ACCEL_MEMORY_HOST, (items + 1) * (sizeof(void *) + sizeof(uint64_t)), &memory, error);
@@ -23,6 +24,7 @@ int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint64_t 
     arena->sizes = (uint64_t *)(arena->chunks + items + 1);
     arena->limit = gpu_arena_limit(&room->limits);
     arena->count = 0;
+    arena->memory_class = memory_class;
     return ACCEL_OK;
 }
 
@@ -42,7 +44,7 @@ int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct ac
 {
     for (uint32_t c = 0; c < arena->count; c++) {
         int32_t code =
-            room->api->memory_create(room->device, arena->sizes[c], GPU_MEMORY_DEVICE, &arena->chunks[c], error);
+            gpu_memory_make(room, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, &arena->chunks[c], error);
 
         if (code != ACCEL_OK)
             return code;
@@ -53,7 +55,6 @@ int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct ac
 void gpu_arena_free(struct gpu_room *room, struct gpu_arena *arena)
 {
     for (uint32_t c = 0; arena->chunks != NULL && c < arena->count; c++)
-        if (arena->chunks[c] != NULL)
-            room->api->memory_free(room->device, arena->chunks[c]);
+        gpu_memory_drop(room, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, arena->chunks[c]);
     gpu_give(room, arena->chunks);
 }

@@ -2,13 +2,14 @@
 /* Buffers: a memory of the device each. */
 #include "sdk/gpu/room.h"
 
+#define PADDED(bytes) (((bytes) + 3u) & ~UINT64_C(3))
+
 static int32_t buffer_free(struct accel_driver_buffer *base) ACCEL_NOEXCEPT
 {
     struct gpu_buffer *buffer = (struct gpu_buffer *)base;
     struct gpu_room *room = buffer->room;
 
-    if (buffer->memory != NULL)
-        room->api->memory_free(room->device, buffer->memory);
+    gpu_memory_drop(room, buffer->memory_class, PADDED(buffer->bytes), GPU_MEMORY_DEVICE, buffer->memory);
     gpu_give(room, buffer);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
@@ -28,11 +29,11 @@ static int32_t buffer_map(struct accel_driver_buffer *base, void **out_address,
 static const struct accel_buffer_table buffer_table = {
     .size = sizeof buffer_table, .free = buffer_free, .map = buffer_map};
 
-int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap,
+int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap, uint32_t memory_class,
                           struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct gpu_room *room = (struct gpu_room *)base;
-    uint64_t padded = (bytes + 3u) & ~UINT64_C(3);
+    uint64_t padded = PADDED(bytes);
     struct gpu_buffer *buffer;
     void *memory = NULL;
     int32_t code;
@@ -50,8 +51,9 @@ int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint
     buffer->base.table = &buffer_table;
     buffer->room = room;
     buffer->bytes = bytes;
+    buffer->memory_class = memory_class;
     atomic_fetch_add(&room->children, 1);
-    code = room->api->memory_create(room->device, padded, GPU_MEMORY_DEVICE, &buffer->memory, error);
+    code = gpu_memory_make(room, memory_class, padded, GPU_MEMORY_DEVICE, &buffer->memory, error);
     if (code == ACCEL_OK)
         code = gpu_transfer_clear(room, buffer->memory, 0, padded, error);
     if (code != ACCEL_OK) {

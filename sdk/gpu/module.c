@@ -138,7 +138,7 @@ static int32_t place_constants(struct gpu_module *module, struct accel_error *er
             items += module->programs[p].graph->values[v]->role == ACCEL_ROLE_CONSTANT;
     if (items == 0)
         return ACCEL_OK;
-    code = gpu_arena_init(module->room, &module->constants, items, error);
+    code = gpu_arena_init(module->room, &module->constants, ACCEL_MEMORY_PROGRAM, items, error);
     for (uint32_t p = 0; p < module->program_count && code == ACCEL_OK; p++)
         for (uint32_t v = 0; v < module->programs[p].graph->value_count; v++)
             if (module->programs[p].graph->values[v]->role == ACCEL_ROLE_CONSTANT)
@@ -418,11 +418,18 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
 
 /* ---- estimate ---- */
 
-/* Bytes of the weights of a graph that no graph before it has, as they lie on the device. */
-static uint64_t weights_of(const struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t g)
-{
-    uint64_t bytes = 0;
+struct estimate {
+    uint64_t scratch, program, weights, host;
+    uint64_t stage, bounce; /* the largest weight and row of a state: what copies pass through */
+};
 
+/* What the host keeps of one plane of a weight or part of a state: its row in lists and the record of its memory. */
+#define PLACE_BYTES 256u
+
+/* Adds the weights of a graph that no graph before it has, as they lie on the device. */
+static void add_weights(const struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t g,
+                        struct estimate *out)
+{
     for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
         const struct accel_value *value = graphs[g]->values[v];
         struct gpu_tensor tensor = {.rows = 0};
@@ -441,21 +448,45 @@ static uint64_t weights_of(const struct gpu_room *room, const struct accel_graph
             continue;
         gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
         gpu_lie_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &lie);
-        bytes += gpu_lie_all(&lie);
+        out->weights += gpu_lie_all(&lie);
+        out->stage = gpu_lie_all(&lie) > out->stage ? gpu_lie_all(&lie) : out->stage;
+        out->host += sizeof(struct gpu_kept) + strlen(value->key) + 1 + (uint64_t)lie.parts * lie.planes * PLACE_BYTES;
     }
-    return bytes;
 }
 
-struct estimate {
-    uint64_t scratch, program, weights;
-};
+/* Adds what a graph has beside its launches: constants, padding between the parts of a state, and a ring for what is
+ * read where the first one is too small. */
+static void add_values(const struct gpu_room *room, const struct accel_graph *graph, const uint64_t *symbols,
+                       struct estimate *out)
+{
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        const struct accel_value *value = graph->values[v];
+        struct gpu_tensor tensor = {.rows = 0};
+
+        if (value->role == ACCEL_ROLE_CONSTANT)
+            out->program += (value->bytes + GPU_ALIGNMENT) & ~(uint64_t)(GPU_ALIGNMENT - 1);
+        if (value->role != ACCEL_ROLE_STATE && value->role != ACCEL_ROLE_OUTPUT)
+            continue;
+        gpu_tensor_measure(&room->limits, &tensor, graph, v, symbols, 1);
+        if (value->role == ACCEL_ROLE_STATE) {
+            out->program += GPU_ALIGNMENT;
+            out->host += PLACE_BYTES;
+            out->bounce = tensor.pitch[0] > out->bounce ? tensor.pitch[0] : out->bounce;
+            if (out->bounce < GPU_BOUNCE_BYTES)
+                out->bounce = GPU_BOUNCE_BYTES;
+        } else if (!room->limits.reads && gpu_tensor_bytes(&tensor) > GPU_DOWNLOAD_BYTES) {
+            out->program += gpu_tensor_bytes(&tensor) + 4096;
+        }
+    }
+}
 
 static int32_t measure(struct gpu_module *module, const struct accel_graph *const *graphs,
                        const struct accel_compile_options *options, struct estimate *out, struct accel_error *error)
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
 
-    *out = (struct estimate){.program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
+    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) + module->room->cache.bytes,
+                             .program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
                                         gpu_queue_bytes(&module->room->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
@@ -472,8 +503,13 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         out->scratch = scratch > out->scratch ? scratch : out->scratch;
         out->program += program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_TAKES) +
                         (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
-        out->weights += weights_of(module->room, graphs, p);
+        out->program += launches * (sizeof(struct gpu_compiled) + sizeof(struct gpu_hold));
+        out->host += gpu_skeleton_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;
+        add_weights(module->room, graphs, p, out);
+        add_values(module->room, graph, symbols, out);
     }
+    out->program += out->stage < GPU_STAGING_BYTES ? out->stage : GPU_STAGING_BYTES;
+    out->program += out->bounce;
     return ACCEL_OK;
 }
 
@@ -497,9 +533,16 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
         code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, bytes.scratch, bytes.scratch,
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
-                           "extents of every value, recordings of every launch, a queue with its staging; what the API "
-                           "keeps is not in it",
-                           error);
+        code = sink->bytes(
+            sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
+            "extents of every value, recordings of every launch, a queue, what copies pass through, constants, "
+            "padding of states; what the API keeps is not in it",
+            error);
+    if (code == ACCEL_OK)
+        code =
+            sink->bytes(sink, 0, ACCEL_MEMORY_HOST, 0, bytes.host,
+                        "a record of every weight, part of a state and buffer, the file of compiled kernels while it "
+                        "is read; what the API keeps is not in it",
+                        error);
     return code;
 }

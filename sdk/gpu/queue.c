@@ -110,10 +110,8 @@ static int32_t queue_free(struct accel_driver_queue *base) ACCEL_NOEXCEPT
 
     if (line->queue != NULL)
         room->api->queue_free(line->queue);
-    if (line->upload.memory != NULL)
-        room->api->memory_free(room->device, line->upload.memory);
-    if (line->download.memory != NULL)
-        room->api->memory_free(room->device, line->download.memory);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, line->upload.bytes, GPU_MEMORY_UPLOAD, line->upload.memory);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, line->download.bytes, GPU_MEMORY_DOWNLOAD, line->download.memory);
     pthread_mutex_destroy(&line->lock);
     gpu_give(room, line);
     atomic_fetch_sub(&room->children, 1);
@@ -300,7 +298,7 @@ static const struct accel_queue_table queue_table = {.size = sizeof queue_table,
 static int32_t make_ring(struct gpu_room *room, struct gpu_ring *ring, uint64_t bytes, uint32_t kind,
                          struct accel_error *error)
 {
-    int32_t code = room->api->memory_create(room->device, bytes, kind, &ring->memory, error);
+    int32_t code = gpu_memory_make(room, ACCEL_MEMORY_PROGRAM, bytes, kind, &ring->memory, error);
 
     if (code != ACCEL_OK)
         return code;

@@ -32,6 +32,8 @@
 #define GPU_CHUNK_BYTES (UINT64_C(1) << 30)
 /* What a copy from the host passes through. */
 #define GPU_STAGING_BYTES (UINT64_C(4) << 20)
+/* What copies within a state pass through, at most or a row. */
+#define GPU_BOUNCE_BYTES (UINT64_C(1) << 18)
 #define GPU_SYMBOLS 16u
 
 /* ---- instance and device ---- */
@@ -87,6 +89,16 @@ int32_t gpu_take(const struct gpu_room *room, uint32_t memory_class, uint64_t by
                  struct accel_error *error);
 void gpu_give(const struct gpu_room *room, void *memory);
 
+/* Has bytes counted by the host under a class, or given back (negative). */
+int32_t gpu_account(const struct gpu_room *room, uint32_t memory_class, int64_t bytes, struct accel_error *error);
+/* Memory of the API, counted by the host under a class (0: not) while it is alive; dropped with the bytes it was made
+ * with. */
+int32_t gpu_memory_make(struct gpu_room *room, uint32_t memory_class, uint64_t bytes, uint32_t kind,
+                        struct gpu_memory **out_memory, struct accel_error *error);
+/* NULL is allowed. */
+void gpu_memory_drop(struct gpu_room *room, uint32_t memory_class, uint64_t bytes, uint32_t kind,
+                     struct gpu_memory *memory);
+
 /* ---- arena.c: places in few memories ---- */
 
 struct gpu_place {
@@ -100,14 +112,15 @@ struct gpu_arena {
     struct gpu_memory **chunks;
     uint64_t *sizes;
     uint32_t count;
-    uint32_t zero;
-    uint64_t limit; /* of one chunk */
+    uint32_t memory_class; /* 0: its owner has it counted */
+    uint64_t limit;        /* of one chunk */
 };
 
 /* Bytes that one chunk can hold at most. */
 uint64_t gpu_arena_limit(const struct gpu_limits *limits);
 /* An arena for up to `items` places; then a place for each; then the memories. */
-int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint64_t items, struct accel_error *error);
+int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t memory_class, uint64_t items,
+                       struct accel_error *error);
 struct gpu_place gpu_arena_place(struct gpu_arena *arena, uint64_t bytes);
 int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct accel_error *error);
 void gpu_arena_free(struct gpu_room *room, struct gpu_arena *arena);
@@ -359,6 +372,8 @@ struct gpu_state {
     struct gpu_arena arena;
     struct gpu_memory *bounce; /* for copies that overlap themselves */
     uint64_t bounce_bytes;
+    uint64_t counted; /* bytes of the parts, class STATE */
+    uint64_t padding; /* between them, class PROGRAM */
 };
 
 int32_t gpu_state_create(struct accel_driver_device *base, const struct accel_state_part *parts, uint32_t part_count,
@@ -370,9 +385,11 @@ struct gpu_buffer {
     struct gpu_room *room;
     struct gpu_memory *memory;
     uint64_t bytes;
+    uint32_t memory_class;
+    uint32_t zero;
 };
 
-int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap,
+int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap, uint32_t memory_class,
                           struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* ---- queue.c ---- */

@@ -2,16 +2,15 @@
 /* States: parts of [slots, row] in few memories, and a bounce for copies that overlap themselves. */
 #include "sdk/gpu/room.h"
 
-#define BOUNCE_BYTES (UINT64_C(1) << 18)
-
 static int32_t state_free(struct accel_driver_state *base) ACCEL_NOEXCEPT
 {
     struct gpu_state *state = (struct gpu_state *)base;
     struct gpu_room *room = state->room;
 
     gpu_arena_free(room, &state->arena);
-    if (state->bounce != NULL)
-        room->api->memory_free(room->device, state->bounce);
+    gpu_account(room, ACCEL_MEMORY_STATE, -(int64_t)state->counted, NULL);
+    gpu_account(room, ACCEL_MEMORY_PROGRAM, -(int64_t)state->padding, NULL);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, state->bounce_bytes, GPU_MEMORY_DEVICE, state->bounce);
     gpu_give(room, state);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
@@ -19,11 +18,31 @@ static int32_t state_free(struct accel_driver_state *base) ACCEL_NOEXCEPT
 
 static const struct accel_state_table state_table = {.size = sizeof state_table, .free = state_free};
 
+/* The parts are counted as the state, as everybody can know them from their shapes; what lies between them is not. */
+static int32_t count(struct gpu_state *state, struct accel_error *error)
+{
+    uint64_t parts = 0, all = 0;
+    int32_t code;
+
+    for (uint32_t p = 0; p < state->part_count; p++)
+        parts += state->parts[p].pitch * state->slots;
+    for (uint32_t c = 0; c < state->arena.count; c++)
+        all += state->arena.sizes[c];
+    code = gpu_account(state->room, ACCEL_MEMORY_STATE, (int64_t)parts, error);
+    if (code != ACCEL_OK)
+        return code;
+    state->counted = parts;
+    code = gpu_account(state->room, ACCEL_MEMORY_PROGRAM, (int64_t)(all - parts), error);
+    if (code == ACCEL_OK)
+        state->padding = all - parts;
+    return code;
+}
+
 static int32_t place_parts(struct gpu_state *state, const struct accel_state_part *parts, struct accel_error *error)
 {
     struct gpu_room *room = state->room;
     uint64_t widest = 0;
-    int32_t code = gpu_arena_init(room, &state->arena, state->part_count, error);
+    int32_t code = gpu_arena_init(room, &state->arena, 0, state->part_count, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -39,12 +58,15 @@ static int32_t place_parts(struct gpu_state *state, const struct accel_state_par
         state->parts[p].pitch = pitch;
         state->parts[p].place = gpu_arena_place(&state->arena, pitch * state->slots);
     }
-    state->bounce_bytes = widest > BOUNCE_BYTES ? widest : BOUNCE_BYTES;
+    state->bounce_bytes = widest > GPU_BOUNCE_BYTES ? widest : GPU_BOUNCE_BYTES;
     if (state->bounce_bytes > widest * state->slots)
         state->bounce_bytes = widest * state->slots;
-    code = gpu_arena_fill(room, &state->arena, error);
+    code = count(state, error);
     if (code == ACCEL_OK)
-        code = room->api->memory_create(room->device, state->bounce_bytes, GPU_MEMORY_DEVICE, &state->bounce, error);
+        code = gpu_arena_fill(room, &state->arena, error);
+    if (code == ACCEL_OK)
+        code =
+            gpu_memory_make(room, ACCEL_MEMORY_PROGRAM, state->bounce_bytes, GPU_MEMORY_DEVICE, &state->bounce, error);
     for (uint32_t c = 0; c < state->arena.count && code == ACCEL_OK; c++)
         code = gpu_transfer_clear(room, state->arena.chunks[c], 0, state->arena.sizes[c], error);
     return code;

@@ -158,11 +158,10 @@ static int32_t grow(struct builder *builder, uint64_t bytes)
     if (ring->tail != ring->head)
         return sdk_error(builder->error, ACCEL_E_AGAIN, "a read of %llu bytes waits for others in flight",
                          (unsigned long long)bytes);
-    code = line->room->api->memory_create(line->room->device, wanted, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
+    code = gpu_memory_make(line->room, ACCEL_MEMORY_PROGRAM, wanted, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
     if (code != ACCEL_OK)
         return code;
-    if (ring->memory != NULL)
-        line->room->api->memory_free(line->room->device, ring->memory);
+    gpu_memory_drop(line->room, ACCEL_MEMORY_PROGRAM, ring->bytes, GPU_MEMORY_DOWNLOAD, ring->memory);
     *ring = (struct gpu_ring){.memory = memory, .address = line->room->api->memory_address(memory), .bytes = wanted};
     return ACCEL_OK;
 }

@@ -12,7 +12,7 @@ int32_t gpu_stage_make(struct gpu_room *room, uint64_t bytes, struct gpu_stage *
     int32_t code;
 
     out_stage->bytes = (bytes + 3u) & ~UINT64_C(3);
-    code = room->api->memory_create(room->device, out_stage->bytes, GPU_MEMORY_UPLOAD, &out_stage->memory, error);
+    code = gpu_memory_make(room, ACCEL_MEMORY_PROGRAM, out_stage->bytes, GPU_MEMORY_UPLOAD, &out_stage->memory, error);
     if (code == ACCEL_OK)
         out_stage->address = room->api->memory_address(out_stage->memory);
     return code;
@@ -20,8 +20,7 @@ int32_t gpu_stage_make(struct gpu_room *room, uint64_t bytes, struct gpu_stage *
 
 void gpu_stage_free(struct gpu_room *room, struct gpu_stage *stage)
 {
-    if (stage->memory != NULL)
-        room->api->memory_free(room->device, stage->memory);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, stage->bytes, GPU_MEMORY_UPLOAD, stage->memory);
     stage->memory = NULL;
 }
 

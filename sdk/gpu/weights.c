@@ -340,7 +340,7 @@ static int32_t place_all(struct gpu_container *container, struct accel_error *er
     if (code != ACCEL_OK)
         return code;
     container->places = memory;
-    code = gpu_arena_init(container->room, &container->arena, places, error);
+    code = gpu_arena_init(container->room, &container->arena, ACCEL_MEMORY_WEIGHTS, places, error);
     if (code != ACCEL_OK)
         return code;
     for (uint32_t w = 0; w < container->count; w++) {

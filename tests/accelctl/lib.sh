@@ -57,6 +57,21 @@ one_error()
     fi
 }
 
+# planned_is_used DEVICE MODEL: what shapes tell is used to the byte, the rest is planned no lower than it is used.
+planned_is_used()
+{
+    try 0 "$accelctl" run "$2" --json --greedy --ignore-end -n 8 --device "$1" --prompt "Once upon a time"
+    for class in weights state activations scratch program host; do
+        planned=$(value "memory.classes.$class.planned")
+        measured=$(value "memory.classes.$class.measured")
+        checks=$((checks + 1))
+        case $class in
+        program | host) [ "$measured" -gt 0 ] && [ "$measured" -le "$planned" ] ;;
+        *) [ "$measured" = "$planned" ] ;;
+        esac || fail "$class of $2 on $1: planned $planned, used $measured"
+    done
+}
+
 # is TEXT WANTED WHAT
 is()
 {

@@ -56,6 +56,7 @@ for device in $devices; do
     done
     try 0 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
     is "$(wc -c <"$target" | tr -d ' ')" 0 "bytes written through a link"
+    planned_is_used "$device" "$f32"
     # What GPUs run: keys in parts, their merge, slices of large workgroups.
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
         --set opencl.arrangement=gpu

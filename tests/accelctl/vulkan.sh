@@ -50,6 +50,7 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
         --set vulkan.features=none
     is "$(cat "$work/out")" "$text" "text without features by $icd"
+    planned_is_used vulkan "$f32"
     # What GPUs run: keys in parts, their merge, subgroups and slices of large workgroups.
     # shellcheck disable=SC2086
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate \

@@ -106,12 +106,29 @@ static int32_t give(const struct accel_host *host, void *memory)
     return ACCEL_OK;
 }
 
+static int32_t account(const struct accel_host *host, uint32_t memory_class, int64_t bytes, struct accel_error *error)
+{
+    struct fake *fake = (struct fake *)(uintptr_t)host;
+    int32_t code = ACCEL_OK;
+
+    pthread_mutex_lock(&fake->lock);
+    if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || bytes == 0 || fake->counted[memory_class] + bytes < 0)
+        fault(fake, "account was told what cannot be");
+    else if (bytes > 0 && ++fake->stub.calls == fake->stub.fail_at)
+        code = say(error, ACCEL_E_MEMORY, "the budget has no more");
+    else
+        fake->counted[memory_class] += bytes;
+    pthread_mutex_unlock(&fake->lock);
+    return code;
+}
+
 void fake_init(struct fake *fake)
 {
     memset(fake, 0, sizeof *fake);
     stub_init(&fake->stub);
     fake->stub.host.allocate = take;
     fake->stub.host.release = give;
+    fake->stub.host.account = account;
     fake->allowed = FAKE_FREE_RUN;
     pthread_mutex_init(&fake->lock, NULL);
 }
@@ -121,6 +138,8 @@ void fake_end(struct fake *fake)
     assert_string_equal(fake->fault, "");
     assert_int_equal(fake->memories + fake->pipelines + fake->lists + fake->queues, 0);
     assert_int_equal(fake->stub.blocks, 0);
+    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
+        assert_int_equal(fake->counted[c], 0);
     pthread_mutex_destroy(&fake->lock);
 }
 

@@ -95,7 +95,7 @@ static int32_t make_things(struct rig *rig)
     if (code == ACCEL_OK)
         code = table->state_create(rig->device, &part, 1, SLOTS, &rig->state, &rig->error);
     for (uint32_t b = 0; b < BUFFERS && code == ACCEL_OK; b++)
-        code = table->buffer_create(rig->device, BYTES, 0, &rig->buffers[b], &rig->error);
+        code = table->buffer_create(rig->device, BYTES, 0, ACCEL_MEMORY_ACTIVATION, &rig->buffers[b], &rig->error);
     for (uint32_t q = 0; q < 2 && code == ACCEL_OK; q++)
         code = table->queue_create(rig->device, &rig->queues[q], &rig->error);
     return code;
@@ -117,7 +117,8 @@ static int32_t make_set(struct rig *rig)
     bindings[1].value = accel_graph_find(graph, "y");
     bindings[2].value = accel_graph_find(graph, "w");
     if (code == ACCEL_OK)
-        code = rig->device->table->buffer_create(rig->device, description.scratch_bytes, 0, &rig->scratch, &rig->error);
+        code = rig->device->table->buffer_create(rig->device, description.scratch_bytes, 0, ACCEL_MEMORY_SCRATCH,
+                                                 &rig->scratch, &rig->error);
     description.scratch_buffer = rig->scratch;
     return code == ACCEL_OK ? rig->module->table->set_create(rig->module, &description, &rig->set, &rig->error) : code;
 }
@@ -438,7 +439,9 @@ static void full_queues_say_so(void **state)
 
     (void)state;
     rig_ready(&rig);
-    assert_int_equal(rig.device->table->buffer_create(rig.device, GPU_INLINE_BYTES, 0, &large, NULL), ACCEL_OK);
+    assert_int_equal(
+        rig.device->table->buffer_create(rig.device, GPU_INLINE_BYTES, 0, ACCEL_MEMORY_ACTIVATION, &large, NULL),
+        ACCEL_OK);
     step.target = large;
     rig.fake.allowed = 0;
     while ((code = submit_after(rig.queues[0], &step, NULL, &value, NULL)) == ACCEL_OK)
@@ -593,11 +596,54 @@ static void threads_share_a_device(void **state)
     rig_end(&rig);
 }
 
+/* ---- memory ---- */
+
+struct planned {
+    struct accel_estimate_sink sink; /* first */
+    uint64_t bytes[ACCEL_MEMORY_END];
+};
+
+static int32_t take_bytes(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class, uint64_t lower,
+                          uint64_t upper, const char *formula, struct accel_error *error)
+{
+    (void)heap, (void)error;
+    assert_true(lower <= upper && formula != NULL);
+    ((struct planned *)(uintptr_t)sink)->bytes[memory_class] += upper;
+    return ACCEL_OK;
+}
+
+/* What the host was told of is what was planned; what neither knows from shapes alone is planned no lower. */
+static void planned_is_used(void **state)
+{
+    for (uint32_t reads = 0; reads < 2; reads++) {
+        struct planned planned = {.sink = {.size = sizeof planned.sink, .bytes = take_bytes}};
+        struct rig rig;
+        const int64_t *counted = rig.fake.counted;
+
+        (void)state;
+        rig_begin(&rig);
+        rig.fake.reads = reads;
+        assert_int_equal(make_all(&rig), ACCEL_OK);
+        assert_int_equal(rig.device->table->estimate(rig.device, &rig.graph, 1, NULL, &planned.sink, NULL), ACCEL_OK);
+        assert_int_equal(counted[ACCEL_MEMORY_WEIGHTS], planned.bytes[ACCEL_MEMORY_WEIGHTS]);
+        assert_int_equal(counted[ACCEL_MEMORY_SCRATCH], planned.bytes[ACCEL_MEMORY_SCRATCH]);
+        assert_int_equal(counted[ACCEL_MEMORY_ACTIVATION], BUFFERS * BYTES);
+        assert_int_equal(counted[ACCEL_MEMORY_STATE], SLOTS * sizeof(float));
+        assert_true(counted[ACCEL_MEMORY_PROGRAM] > 0);
+        /* The rig has a second queue, of which a plan knows nothing. */
+        assert_in_range(counted[ACCEL_MEMORY_PROGRAM], 1,
+                        planned.bytes[ACCEL_MEMORY_PROGRAM] + GPU_UPLOAD_BYTES + (reads ? 0 : GPU_DOWNLOAD_BYTES) +
+                            2 * GPU_ALIGNMENT);
+        rig_end(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(planned_is_used),
         cmocka_unit_test(parents_wait_for_children),
         cmocka_unit_test(failures_stick),
         cmocka_unit_test(refused_submits_fail_their_value),

@@ -323,11 +323,11 @@ SLOT create_state(struct accel_driver_device *given, const struct accel_state_pa
     return hand_out(&right, sizeof(right), out_state);
 }
 
-SLOT create_buffer(struct accel_driver_device *given, uint64_t bytes, uint32_t heap,
+SLOT create_buffer(struct accel_driver_device *given, uint64_t bytes, uint32_t heap, uint32_t memory_class,
                    struct accel_driver_buffer **out_buffer, struct accel_error *error)
 {
     static const struct accel_buffer_table right = {.size = sizeof(right), .free = free_buffer, .map = map_buffer};
-    (void)given, (void)bytes, (void)heap, (void)error;
+    (void)given, (void)bytes, (void)heap, (void)memory_class, (void)error;
     return hand_out(&right, sizeof(right), out_buffer);
 }
 

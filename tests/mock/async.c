@@ -87,13 +87,12 @@ static int32_t buffer_map(struct accel_driver_buffer *base, void **out_address, 
 static const struct accel_buffer_table buffer_table = {
     .size = sizeof(buffer_table), .free = buffer_free, .map = buffer_map};
 
-static int32_t buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap,
+static int32_t buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap, uint32_t memory_class,
                              struct accel_driver_buffer **out_buffer, struct accel_error *error)
 {
     const struct accel_host *host = async_host(base);
     void *memory = NULL;
-    int32_t code =
-        async_make("buffer_create", host, ACCEL_MEMORY_ACTIVATION, sizeof(struct async_buffer) + bytes, &memory, error);
+    int32_t code = async_make("buffer_create", host, memory_class, sizeof(struct async_buffer) + bytes, &memory, error);
     struct async_buffer *buffer = memory;
     (void)heap;
     *out_buffer = NULL;

@@ -67,6 +67,10 @@ static void refuse(struct conform *conform)
     direct_end(&direct);
     if (alive(&direct) != 0)
         conform_fail(conform, "%llu blocks were not given back", (unsigned long long)alive(&direct));
+    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
+        if (atomic_load(&direct.host.counted[c]) != 0)
+            conform_fail(conform, "%lld bytes of memory class %u are still counted by `account`",
+                         (long long)atomic_load(&direct.host.counted[c]), c);
 }
 
 void conform_add_memory(struct conform_list *list)

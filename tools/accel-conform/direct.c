@@ -61,6 +61,26 @@ static int32_t host_release(const struct accel_host *host, void *memory) ACCEL_N
     return ACCEL_OK;
 }
 
+/* A refusal is as good as one of `allocate`: the driver has to bear both. */
+static int32_t host_account(const struct accel_host *host, uint32_t memory_class, int64_t bytes,
+                            struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct direct_host *own = (struct direct_host *)(uintptr_t)host;
+
+    if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || bytes == 0 ||
+        atomic_load(&own->counted[memory_class]) + bytes < 0) {
+        atomic_fetch_add(&own->faults, 1);
+        return accel_error_set(error, ACCEL_E_INVALID, "account: class %u, %lld bytes", memory_class, (long long)bytes);
+    }
+    if (bytes > 0 && atomic_load(&own->countdown) >= 0 && atomic_fetch_sub(&own->countdown, 1) <= 0) {
+        atomic_fetch_add(&own->refused, 1);
+        atomic_store(&own->countdown, 0);
+        return accel_error_set(error, ACCEL_E_MEMORY, "the host refuses %lld bytes", (long long)bytes);
+    }
+    atomic_fetch_add(&own->counted[memory_class], bytes);
+    return ACCEL_OK;
+}
+
 static int32_t host_clock(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT
 {
     (void)host;
@@ -75,7 +95,8 @@ void direct_host_init(struct direct_host *host)
                                       .log = host_log,
                                       .allocate = host_allocate,
                                       .release = host_release,
-                                      .clock = host_clock};
+                                      .clock = host_clock,
+                                      .account = host_account};
     atomic_store(&host->countdown, -1);
 }
 
@@ -265,8 +286,8 @@ static int32_t make_buffers(struct direct *direct)
         if (!is_bound(direct, v))
             continue;
         if (ACCEL_CAN(direct->device->table, buffer_create))
-            code = direct->device->table->buffer_create(direct->device, BUFFER_BYTES, 0, &direct->buffers[v],
-                                                        &direct->error);
+            code = direct->device->table->buffer_create(direct->device, BUFFER_BYTES, 0, ACCEL_MEMORY_ACTIVATION,
+                                                        &direct->buffers[v], &direct->error);
         else
             direct->memory[v] = aligned_alloc(64, BUFFER_BYTES);
         if (direct->memory[v] != NULL)
@@ -316,7 +337,8 @@ static int32_t make_set(struct direct *direct)
     int32_t code = direct->module->table->scratch(direct->module, 0, &rows, 1, &bytes, &alignment, &direct->error);
 
     if (code == ACCEL_OK && bytes != 0 && ACCEL_CAN(direct->device->table, buffer_create))
-        code = direct->device->table->buffer_create(direct->device, bytes, 0, &direct->scratch_buffer, &direct->error);
+        code = direct->device->table->buffer_create(direct->device, bytes, 0, ACCEL_MEMORY_SCRATCH,
+                                                    &direct->scratch_buffer, &direct->error);
     else if (code == ACCEL_OK && bytes != 0)
         direct->scratch = aligned_alloc(alignment < 64 ? 64 : alignment, (bytes + 4095) & ~(uint64_t)4095);
     description.binding_count = bind(direct, bindings);

@@ -14,11 +14,12 @@
 
 /** The kit's host. */
 struct direct_host {
-    struct accel_host table;    /**< first: the driver hands its address back */
-    atomic_uint_fast64_t alive; /**< blocks that were not given back */
-    atomic_int countdown;       /**< allocations that still succeed; negative: all do */
-    atomic_uint refused;        /**< allocations that were refused */
-    atomic_uint faults;         /**< rules of the host that the driver broke */
+    struct accel_host table;                       /**< first: the driver hands its address back */
+    atomic_uint_fast64_t alive;                    /**< blocks that were not given back */
+    atomic_int countdown;                          /**< allocations that still succeed; negative: all do */
+    atomic_uint refused;                           /**< allocations that were refused */
+    atomic_int_fast64_t counted[ACCEL_MEMORY_END]; /**< bytes that `account` was told of, by class */
+    atomic_uint faults;                            /**< rules of the host that the driver broke */
 };
 
 void direct_host_init(struct direct_host *host);

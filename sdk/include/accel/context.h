@@ -40,7 +40,7 @@ struct accel_context_options {
     const char *driver_path;     /**< folders or .so files, ':' between them, searched first; NULL: none */
     const char *profile_path;    /**< folder of the profiles; NULL: ACCEL_PROFILE_PATH, else the installed ones */
     const char *cache_path;      /**< folder for results of probes; NULL: $XDG_CACHE_HOME/accel */
-    uint64_t memory_budget;      /**< most bytes of host memory that the core and its drivers take; 0: no limit */
+    uint64_t memory_budget;      /**< most bytes that the core and its drivers take, on host and devices; 0: no limit */
     const char *host_path;       /**< snapshot to replay instead of looking at this machine; NULL: this machine */
     const char *site_path; /**< for tests: folder that holds etc/accel/accel.yaml, user/accel.yaml and folder/accel.yaml
                               in place of the system's, the user's and the working folder's; NULL: those */

@@ -201,9 +201,10 @@ struct accel_device_table {
     int32_t(ACCEL_CALL *state_create)(struct accel_driver_device *device, const struct accel_state_part *parts,
                                       uint32_t part_count, uint64_t slots, struct accel_driver_state **out_state,
                                       struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Optional (host memory of the core): a buffer of `bytes` in a heap, filled with zeros. */
+    /** Optional (host memory of the core): a buffer of `bytes` in a heap, filled with zeros. `memory_class` is what it
+     *  is for, ACCEL_MEMORY_ACTIVATION or ACCEL_MEMORY_SCRATCH, under which the driver has it counted. */
     int32_t(ACCEL_CALL *buffer_create)(struct accel_driver_device *device, uint64_t bytes, uint32_t heap,
-                                       struct accel_driver_buffer **out_buffer,
+                                       uint32_t memory_class, struct accel_driver_buffer **out_buffer,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
     /** Optional (queue and timeline of the core around `run` of a set): a queue. */
     int32_t(ACCEL_CALL *queue_create)(struct accel_driver_device *device, struct accel_driver_queue **out_queue,

@@ -73,6 +73,12 @@ struct accel_host {
     int32_t(ACCEL_CALL *release)(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT;
     /** Nanoseconds of a clock that never goes back. */
     int32_t(ACCEL_CALL *clock)(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT;
+    /** Counts memory that the driver makes by other means than `allocate`, as that of its device: `bytes` before they
+     *  are made, and the same with a minus after they are gone, which never fails. ACCEL_E_MEMORY when the budget has
+     *  no more: then nothing is counted, and the driver makes nothing. More given back than was counted, and 0 bytes,
+     *  are ACCEL_E_INVALID. Optional: a host without it does not count. */
+    int32_t(ACCEL_CALL *account)(const struct accel_host *host, uint32_t memory_class, int64_t bytes,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
 };
 
 /** A function for the ranks of a crew. */
