@@ -242,6 +242,9 @@ struct gpu_api {
     int32_t (*reset)(struct gpu_queue *queue, struct accel_error *error);
 };
 
+/** Most host memory (class PROGRAM) that a queue of the API takes: what plans count for it. */
+#define GPU_API_QUEUE_BYTES (96u << 10)
+
 /** Most operations of one submit (a state change is one for each part and piece). */
 #define GPU_OPERATIONS 1024u
 

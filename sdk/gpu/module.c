@@ -487,7 +487,7 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
 
     *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) + module->room->cache.bytes,
                              .program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
-                                        gpu_queue_bytes(&module->room->limits)};
+                                        2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->room->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];

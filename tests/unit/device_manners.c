@@ -12,6 +12,7 @@
 
 #include "core/base/float_mode.h"
 #include "core/base/surroundings.h"
+#include "core/device/memory.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"
 
@@ -295,12 +296,17 @@ static int32_t ACCEL_CALL attach_and_keep(const struct accel_host *host, uint32_
 {
     seen_host = host;
     assert_int_equal(host->allocate(host, ACCEL_MEMORY_HOST, 100, 64, &kept, error), ACCEL_OK);
+    assert_int_equal(host->account(host, ACCEL_MEMORY_STATE, 70, error), ACCEL_OK);
+    assert_int_equal(host->account(host, ACCEL_MEMORY_STATE, -71, NULL), ACCEL_E_INVALID);
+    assert_int_equal(host->account(host, ACCEL_MEMORY_END, 1, NULL), ACCEL_E_INVALID);
+    assert_int_equal(host->account(host, ACCEL_MEMORY_STATE, 0, NULL), ACCEL_E_INVALID);
     return direct_driver.attach(host, minor, out_instance, error);
 }
 
 static void what_detach_leaves_is_told(void **state)
 {
     struct accel_driver leaking = direct_driver;
+    uint64_t now = 0, peak = 0;
     struct accel_context *context = discover();
     struct accel_error error = {0};
     (void)state;
@@ -308,8 +314,35 @@ static void what_detach_leaves_is_told(void **state)
     assert_int_equal(accel_context_attach_driver(context, &leaking, &error), ACCEL_OK);
     accel_registry_forget(context);
     assert_non_null(strstr(log_text, "driver=direct leaked_blocks=1 leaked_bytes=100"));
+    assert_non_null(strstr(log_text, "driver=direct leaked_class=3 leaked_bytes=70"));
+    assert_int_equal(accel_memory_usage(context, ACCEL_MEMORY_STATE, &now, &peak), ACCEL_OK);
+    assert_int_equal(now, 70);
+    assert_int_equal(seen_host->account(seen_host, ACCEL_MEMORY_STATE, -70, NULL), ACCEL_OK);
+    assert_int_equal(accel_memory_usage(context, ACCEL_MEMORY_STATE, &now, &peak), ACCEL_OK);
+    assert_int_equal(now, 0);
+    assert_int_equal(peak, 70);
     seen_host->release(seen_host, kept);
     assert_int_equal(accel_context_free(context, &error), ACCEL_OK);
+}
+
+/* Memory that is told of and memory that is taken stand under one budget. */
+static void told_bytes_stand_under_the_budget(void **state)
+{
+    struct accel_memory memory;
+    struct accel_error error = {0};
+    void *block = NULL;
+    (void)state;
+    accel_memory_init(&memory, 1000);
+    assert_int_equal(accel_memory_count(&memory, ACCEL_MEMORY_WEIGHTS, 600, &error), ACCEL_OK);
+    assert_int_equal(accel_memory_count(&memory, ACCEL_MEMORY_SCRATCH, 401, &error), ACCEL_E_MEMORY);
+    assert_string_equal(error.text, "no memory for 401 bytes: 600 of the memory budget of 1000 are held");
+    assert_int_equal(error.asked, 401);
+    assert_int_equal(error.free, 400);
+    assert_int_equal(accel_memory_take(&memory, ACCEL_MEMORY_HOST, 400, 64, &block, NULL), ACCEL_OK);
+    assert_int_equal(accel_memory_count(&memory, ACCEL_MEMORY_WEIGHTS, -600, NULL), ACCEL_OK);
+    assert_int_equal(accel_memory_count(&memory, ACCEL_MEMORY_WEIGHTS, 601, NULL), ACCEL_E_MEMORY);
+    assert_int_equal(accel_memory_give(&memory, block), 400);
+    assert_int_equal(memory.now[0], 0);
 }
 
 #define ROW(text, function) (&(struct sin){.word = (text), .commit = (function)})
@@ -336,6 +369,7 @@ int main(void)
         cmocka_unit_test(everything_is_told),
         cmocka_unit_test(nothing_is_told_of_a_good_driver),
         cmocka_unit_test(what_detach_leaves_is_told),
+        cmocka_unit_test(told_bytes_stand_under_the_budget),
     };
     int failed;
     own_locale = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
