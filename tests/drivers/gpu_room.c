@@ -497,6 +497,7 @@ static void states_move_their_slots(void **state)
     struct accel_step step = {.size = sizeof step, .kind = ACCEL_STEP_STATE, .changes = &change, .change_count = 1};
     float want[SLOTS];
     struct gpu_state *inside;
+    uint64_t made;
     float *slots;
     struct rig rig;
 
@@ -504,6 +505,7 @@ static void states_move_their_slots(void **state)
     rig_ready(&rig);
     step.state = rig.state;
     inside = (struct gpu_state *)rig.state;
+    made = inside->bounce_bytes;
     inside->bounce_bytes = 2 * sizeof(float);
     slots = (float *)(void *)(fake_bytes(inside->arena.chunks[0]) + inside->parts[0].place.offset);
     for (uint32_t i = 0; i < SLOTS; i++) {
@@ -523,6 +525,7 @@ static void states_move_their_slots(void **state)
     assert_int_equal(wait_for(rig.queues[0], submit(rig.queues[0], &step)), ACCEL_OK);
     for (uint32_t i = 0; i < SLOTS; i++)
         assert_true(slots[i] == 0);
+    inside->bounce_bytes = made;
     rig_end(&rig);
 }
 
