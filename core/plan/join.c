@@ -28,7 +28,7 @@ static const struct accel_plan_memory *find_class(const struct accel_plan *plan,
     return NULL;
 }
 
-/* "cpu:cpu0 4096, opencl:pocl0 8192 bytes; " and where the first of them says that it comes from. */
+/* "one 4096, two 8192 bytes; ", devices by their names, and where the first of them says that it comes from. */
 static int32_t join_class(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
                           uint32_t memory_class, struct accel_error *error)
 {

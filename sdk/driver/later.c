@@ -34,15 +34,25 @@ static int32_t check_tail(const void *given, size_t known, const char *what, str
     return ACCEL_OK;
 }
 
-static int32_t check(const void *given, size_t known, const char *what, struct accel_error *error)
+/* `least` is where the first minor of this ABI ends the struct: a core may be older than this driver. */
+static int32_t check(const void *given, size_t least, size_t known, const char *what, struct accel_error *error)
 {
-    int32_t code = sdk_check_size(given, known, what, error);
+    int32_t code = sdk_check_size(given, least, what, error);
 
     return code == ACCEL_OK ? check_tail(given, known, what, error) : code;
 }
 
 static int32_t check_attributes(const struct accel_node *node, struct accel_error *error)
 {
+    static const size_t least[ACCEL_OP_END] = {
+        [ACCEL_OP_MATMUL] = ACCEL_END_OF(struct accel_matmul, zero),
+        [ACCEL_OP_RMS_NORM] = ACCEL_END_OF(struct accel_norm, epsilon),
+        [ACCEL_OP_LAYER_NORM] = ACCEL_END_OF(struct accel_norm, epsilon),
+        [ACCEL_OP_ROTARY] = ACCEL_END_OF(struct accel_rotary, zero),
+        [ACCEL_OP_ATTENTION] = offsetof(struct accel_attention, sinks),
+        [ACCEL_OP_ACTIVATION] = ACCEL_END_OF(struct accel_activation, function),
+        [ACCEL_OP_GATE] = ACCEL_END_OF(struct accel_activation, function),
+    };
     static const size_t known[ACCEL_OP_END] = {
         [ACCEL_OP_MATMUL] = sizeof(struct accel_matmul),       [ACCEL_OP_RMS_NORM] = sizeof(struct accel_norm),
         [ACCEL_OP_LAYER_NORM] = sizeof(struct accel_norm),     [ACCEL_OP_ROTARY] = sizeof(struct accel_rotary),
@@ -50,29 +60,28 @@ static int32_t check_attributes(const struct accel_node *node, struct accel_erro
         [ACCEL_OP_GATE] = sizeof(struct accel_activation),
     };
     static const char what[] = "the attributes of a node";
-    size_t all, least;
-    int32_t code;
 
     if (node->attributes == NULL || node->op >= ACCEL_OP_END)
         return ACCEL_OK;
-    all = known[node->op] == 0 ? sizeof(uint64_t) : known[node->op];
-    least = node->op == ACCEL_OP_ATTENTION ? offsetof(struct accel_attention, sinks) : all;
-    code = sdk_check_size(node->attributes, least, what, error);
-    return code == ACCEL_OK ? check_tail(node->attributes, all, what, error) : code;
+    return known[node->op] == 0 ? check(node->attributes, sizeof(uint64_t), sizeof(uint64_t), what, error)
+                                : check(node->attributes, least[node->op], known[node->op], what, error);
 }
 
 static int32_t check_graph(const struct accel_graph *graph, struct accel_error *error)
 {
-    int32_t code = check(graph, sizeof *graph, "accel_graph", error);
+    int32_t code = check(graph, ACCEL_END_OF(struct accel_graph, name), sizeof *graph, "accel_graph", error);
 
     if (code != ACCEL_OK)
         return code;
     for (uint32_t s = 0; s < graph->symbol_count && code == ACCEL_OK; s++)
-        code = check(graph->symbols[s], sizeof *graph->symbols[s], "accel_symbol", error);
+        code = check(graph->symbols[s], ACCEL_END_OF(struct accel_symbol, multiple), sizeof *graph->symbols[s],
+                     "accel_symbol", error);
     for (uint32_t v = 0; v < graph->value_count && code == ACCEL_OK; v++)
-        code = check(graph->values[v], sizeof *graph->values[v], "accel_value", error);
+        code = check(graph->values[v], ACCEL_END_OF(struct accel_value, high), sizeof *graph->values[v], "accel_value",
+                     error);
     for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
-        code = check(graph->nodes[n], sizeof *graph->nodes[n], "accel_node", error);
+        code =
+            check(graph->nodes[n], ACCEL_END_OF(struct accel_node, name), sizeof *graph->nodes[n], "accel_node", error);
         if (code == ACCEL_OK)
             code = check_attributes(graph->nodes[n], error);
     }
@@ -82,17 +91,18 @@ static int32_t check_graph(const struct accel_graph *graph, struct accel_error *
 int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
                         const struct accel_compile_options *options, struct accel_error *error)
 {
+    static const size_t least = ACCEL_END_OF(struct accel_compile_options, zero);
     int32_t code = ACCEL_OK;
 
     if (options != NULL)
-        code = sdk_check_size(options, sizeof *options, "accel_compile_options", error);
+        code = sdk_check_size(options, least, "accel_compile_options", error);
     if (code != ACCEL_OK)
         return code;
     if (options != NULL && (options->flags & ~ACCEL_COMPILE_DETERMINISTIC) != 0)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "accel_compile_options.flags 0x%x has unknown bits",
                          options->flags);
     if (options != NULL)
-        code = check(options, sizeof *options, "accel_compile_options", error);
+        code = check(options, least, sizeof *options, "accel_compile_options", error);
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
         code = check_graph(graphs[g], error);
     return code;

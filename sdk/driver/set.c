@@ -312,7 +312,8 @@ int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_
                        struct accel_driver_set **out_set, struct accel_error *error)
 {
     struct sdk_set *set = NULL;
-    int32_t code = sdk_check_size(description, sizeof *description, "accel_set_description", error);
+    int32_t code =
+        sdk_check_size(description, ACCEL_END_OF(struct accel_set_description, zero), "accel_set_description", error);
 
     *out_set = NULL;
     if (code == ACCEL_OK)

@@ -4,8 +4,8 @@
  * Compiled kernels kept on disk, for APIs that can write and read theirs: one file for each driver and fingerprint of a
  * device. A cache is never a reason to fail: what goes wrong with a file is logged, and kernels are compiled.
  *
- * A file is written beside its name, under a lock, flushed and renamed; it is read only where it belongs to the user and nobody else
- * may write it, and given to a driver only when its hash is right.
+ * A file is written beside its name, under a lock, flushed and renamed; it is read only where it belongs to the user
+ * and nobody else may write it, and given to a driver only when its hash is right.
  */
 #ifndef SDK_GPU_CACHE_H
 #define SDK_GPU_CACHE_H

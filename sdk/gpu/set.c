@@ -362,7 +362,8 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
     const struct accel_graph *graph;
     struct gpu_set *set;
     void *memory = NULL;
-    int32_t code = sdk_check_size(description, sizeof *description, "accel_set_description", error);
+    int32_t code =
+        sdk_check_size(description, ACCEL_END_OF(struct accel_set_description, zero), "accel_set_description", error);
 
     *out_set = NULL;
     if (code != ACCEL_OK)

@@ -280,7 +280,7 @@ static int32_t step_state(struct builder *builder, const struct accel_step *step
 
 static int32_t add_step(struct builder *builder, const struct accel_step *step)
 {
-    int32_t code = sdk_check_size(step, sizeof *step, "accel_step", builder->error);
+    int32_t code = sdk_check_size(step, ACCEL_END_OF(struct accel_step, change_count), "accel_step", builder->error);
 
     if (code != ACCEL_OK)
         return code;

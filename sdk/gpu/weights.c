@@ -365,7 +365,7 @@ int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_
 
     *out_weights = NULL;
     for (uint32_t w = 0; w < count && code == ACCEL_OK; w++) {
-        code = sdk_check_size(list[w], sizeof *list[w], "accel_weight", error);
+        code = sdk_check_size(list[w], ACCEL_END_OF(struct accel_weight, key), "accel_weight", error);
         bytes += code == ACCEL_OK ? strlen(list[w]->key) + 1 : 0;
     }
     if (code == ACCEL_OK)

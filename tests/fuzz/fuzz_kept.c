@@ -142,12 +142,27 @@ static int32_t no_log(const struct accel_host *host, uint32_t level, const char 
     return ACCEL_OK;
 }
 
+static int32_t take(const struct accel_host *host, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                    void **out_memory, struct accel_error *error)
+{
+    (void)host, (void)memory_class, (void)alignment, (void)error;
+    *out_memory = malloc(bytes);
+    return *out_memory != NULL ? ACCEL_OK : ACCEL_E_MEMORY;
+}
+
+static int32_t give_back(const struct accel_host *host, void *memory)
+{
+    (void)host;
+    free(memory);
+    return ACCEL_OK;
+}
+
 /* As a file of kernels: as it is, or after a header that says what is true of it. */
 static void give_as_kernels(const char *data, size_t bytes, int is_right)
 {
     static const struct gpu_api api = {
         .name = "fuzz", .fingerprint = fingerprint, .cache_read = read_kernels, .cache_write = write_kernels};
-    const struct accel_host host = {.size = sizeof(host), .log = no_log};
+    const struct accel_host host = {.size = sizeof(host), .log = no_log, .allocate = take, .release = give_back};
     const struct accel_setting setting = {.text = folder};
     struct accel_strbuf text = {0};
     uint64_t words[7] = {0};

@@ -270,7 +270,9 @@ static void test_memory(void **state)
     assert_int_equal(accel_plan_fit(b->plan, &fit, &b->error), ACCEL_OK);
     assert_int_equal(fit.needed, sum);
     assert_int_equal(fit.fits, 1);
-    assert_non_null(strstr(fit.budget_origin, "measured: "));
+    /* The less of the two: what the machine has, what the driver's heap in it has. */
+    assert_true(strstr(fit.budget_origin, "measured: ") ||
+                strstr(fit.budget_origin, "claimed: driver scripted, heap "));
     /* A source that does not map, and a driver without a container: the core copies. */
     assert_int_equal(place(b, 0), ACCEL_OK);
     assert_row(b, ACCEL_MEMORY_WEIGHTS, 16, 16, "1 weights in memory, 0 in the program");

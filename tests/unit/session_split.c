@@ -156,8 +156,8 @@ static void a_lost_device_ends_its_run(void **state)
     assert_non_null(strstr(error.text, "device second:cpu0 was lost: the mock was told to lose it in run 9"));
     assert_non_null(strstr(error.remedy, "--device"));
     accel_error_clear(&error);
-    /* What comes after is refused, and does not reach the device. */
-    assert_int_equal(accel_session_feed(session, ids, 1, &logits, &error), ACCEL_E_DEPENDS);
+    /* What comes after is refused with the same name, and does not reach the device. */
+    assert_int_equal(accel_session_feed(session, ids, 1, &logits, &error), ACCEL_E_DEVICE_LOST);
     assert_int_equal(second.runs, 9);
     accel_model_plan_free(plan);
     plan = make_plan("single", &session);

@@ -43,9 +43,16 @@ struct row {
 
 /* ---- answers ---- */
 
+/* A library of drivers may fill the slot for all of them, and refuse where a driver has none. */
 static bool has_fingerprint(const struct direct *direct)
 {
-    return ACCEL_CAN(direct->device->table, fingerprint);
+    struct accel_error error = {0};
+    uint8_t bytes[16];
+    bool has = ACCEL_CAN(direct->device->table, fingerprint) &&
+               direct->device->table->fingerprint(direct->device, bytes, &error) != ACCEL_E_UNSUPPORTED;
+
+    accel_error_clear(&error);
+    return has;
 }
 
 static int32_t call_fingerprint(struct slot *slot)

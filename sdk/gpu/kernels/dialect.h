@@ -8,16 +8,16 @@
  * their bindings), helpers (FN), local arrays (SHARED), and the kernel: KERNEL IN(...) OUT(...) ENTRY { body }. The
  * arguments say the buffers again, since OpenCL takes them as arguments and GLSL as globals; SHARED_HERE says the local
  * arrays again as the first thing of the body, for the same reason. A helper that reads (or writes) a buffer takes
- * (OUT)POINTER(type, name) first, and its caller gives PASS(name); one that reads parameters takes WITH_PARAMETERS behind
- * them, and its caller gives PASS(p).
+ * (OUT)POINTER(type, name) first, and its caller gives PASS(name); one that reads parameters takes WITH_PARAMETERS
+ * behind them, and its caller gives PASS(p).
  *
  * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
  *
- * Vectors of rows: where VEC_ROWS is defined an item works on VEC rows of a tile of a matrix in vectors vuint and vfloat
- * (8 in OpenCL, 4 in GLSL); else these are scalars and an item has one row. Planes of matrices are buffers of ROW_WORD,
- * read by VLOAD at a multiple of VEC words; LOCAL_LOAD and
- * LOCAL_STORE are the same for local arrays of floats (not where GLSL has VEC_ROWS). DOT4 adds up the products of four
- * signed bytes each, in texts compiled with DOT.
+ * Vectors of rows: where VEC_ROWS is defined an item works on VEC rows of a tile of a matrix in vectors vuint and
+ * vfloat (8 in OpenCL, 4 in GLSL); else these are scalars and an item has one row. Planes of matrices are buffers of
+ * ROW_WORD, read by VLOAD at a multiple of VEC words; LOCAL_LOAD and LOCAL_STORE are the same for local arrays of
+ * floats (not where GLSL has VEC_ROWS). DOT4 adds up the products of four signed bytes each, in texts compiled with
+ * DOT.
  */
 #include "dialect_glsl.h"
 #include "dialect_opencl.h"

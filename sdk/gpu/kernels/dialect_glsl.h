@@ -10,7 +10,7 @@
 #ifdef DOT
 /* OpSDotKHR of packed bytes. glslc 2023.2 has no name for it. */
 #extension GL_EXT_spirv_intrinsics : require
-spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018],
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [ 6019, 6018 ],
                   id = 4450) int sdot4(uint a, uint b, spirv_literal int format);
 #define DOT4(a, b) sdot4(a, b, 0)
 #endif
@@ -133,8 +133,7 @@ uint half_bits(float value)
     parts[3] = value.w
 #define VSET(x) vec4(x)
 #define VLOOKUP(table, q) vec4(table[q.x], table[q.y], table[q.z], table[q.w])
-#define GATHER1(buffer, at, q, lane)                                                                                   \
-    half_low(buffer[((at) >> 2) + ((q) >> 1) * 8u][lane] >> (((q)&1u) * 16u))
+#define GATHER1(buffer, at, q, lane) half_low(buffer[((at) >> 2) + ((q) >> 1) * 8u][lane] >> (((q)&1u) * 16u))
 #define VGATHER(buffer, at, q)                                                                                         \
     vec4(GATHER1(buffer, at, q.x, 0), GATHER1(buffer, at, q.y, 1), GATHER1(buffer, at, q.z, 2),                        \
          GATHER1(buffer, at, q.w, 3))

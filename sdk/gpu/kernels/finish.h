@@ -2,7 +2,8 @@
 /* What becomes of a finished sum of matmul: parameters and buffers are those that its kernels share. */
 
 /* A sum of row `row` of W here and row m of x becomes an element of y. */
-FN void put(OUTPOINTER(float, Y) POINTER(float, BIAS) POINTER(float, RESIDUAL) WITH_PARAMETERS uint row, uint m, float sum)
+FN void put(OUTPOINTER(float, Y) POINTER(float, BIAS) POINTER(float, RESIDUAL) WITH_PARAMETERS uint row, uint m,
+            float sum)
 {
     if (row < p.n && m < p.rows) {
         const uint to = m * p.stride + p.first + row;
