@@ -3,8 +3,25 @@
 # with dot products of bytes are tested everywhere: their sources are compiled a second time with SIMDe's stand-ins for the
 # instructions, and their real programs run under an emulator where ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Those
 # for aarch64 are cross-built and emulated by `make check-aarch64`, which takes minutes.
-kernels_tests = %D%/scalar $(CPU_LEVEL_TESTS)
-EXTRA_PROGRAMS += %D%/avx2 %D%/avxvnni %D%/avx512 %D%/neon %D%/dotprod %D%/i8mm
+kernels_tests = %D%/scalar
+if HAVE_AVX2
+kernels_tests += %D%/avx2
+endif
+if HAVE_AVXVNNI
+kernels_tests += %D%/avxvnni
+endif
+if HAVE_AVX512
+kernels_tests += %D%/avx512
+endif
+if HAVE_NEON
+kernels_tests += %D%/neon
+endif
+if HAVE_DOTPROD
+kernels_tests += %D%/dotprod
+endif
+if HAVE_I8MM
+kernels_tests += %D%/i8mm
+endif
 check_LTLIBRARIES += libkernels-tests.la
 libkernels_tests_la_SOURCES = %D%/support.h %D%/support.c %D%/matmul.c %D%/rows.c %D%/attention.c
 kernels_test_libs = libkernels-tests.la libcpu-kernels.la libaccel-quant.la $(CMOCKA_LIBS) -lm
