@@ -56,7 +56,7 @@ static int check_drivers(const char *folder)
     if (accel_plugins_discover(&options, &plugins, NULL) != ACCEL_OK)
         return say("discover fails");
     for (uint32_t i = 0; i < accel_plugins_count(plugins); i++)
-        if (strncmp(accel_plugins_get(plugins, i)->info.path, "/tmp/", 5) == 0)
+        if (strncmp(accel_plugins_get(plugins, i)->info.path, folder, strlen(folder)) == 0)
             status = say("a driver of the caller was looked at");
     accel_plugins_free(plugins);
     if (strstr(logged, "ACCEL_DRIVER_PATH") == NULL || strstr(logged, folder) == NULL)
@@ -80,7 +80,7 @@ static int check_elevated(const char *folder)
     if (accel_file_user_cache(&path, NULL) != ACCEL_E_DENIED || accel_file_user_data(&path, NULL) != ACCEL_E_DENIED ||
         accel_file_user_config(&path, NULL) != ACCEL_E_DENIED || accel_file_user_state(&path, NULL) != ACCEL_E_DENIED)
         return say("folders of the user are used");
-    if (accel_probe_program(NULL, &path, NULL) == ACCEL_OK && strncmp(path, "/tmp/", 5) == 0)
+    if (accel_probe_program(NULL, &path, NULL) == ACCEL_OK && strcmp(path, "/tmp/accel-probe") == 0)
         return say("the probe is the caller's");
     free(path);
     return check_drivers(folder);
