@@ -10,20 +10,26 @@ void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const ch
         *budget = (struct accel_plan_budget){bytes, origin};
 }
 
-static void machine_budget(struct accel_plan *plan, struct accel_plan_budget *out)
+void accel_plan_machine_budget(struct accel_plan *plan, struct accel_plan_budget *out_budget)
 {
     const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
-    out->bytes = machine->memory_usable.bytes;
-    out->origin =
+    out_budget->bytes = machine->memory_usable.bytes;
+    out_budget->origin =
         machine->memory_usable.origin ? accel_plan_text(plan, "measured: %s", machine->memory_usable.origin) : "";
+}
+
+bool accel_plan_uses_host_memory(const struct accel_listed *device)
+{
+    const struct accel_facts *facts = device->info.facts;
+    return facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0;
 }
 
 void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed *device,
                               struct accel_plan_budget *out_budget)
 {
     const struct accel_facts *facts = device->info.facts;
-    if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0) {
-        machine_budget(plan, out_budget);
+    if (accel_plan_uses_host_memory(device)) {
+        accel_plan_machine_budget(plan, out_budget);
         /* A driver may give less of the host's memory than there is. */
         if (facts->heap_count != 0)
             accel_plan_lower(

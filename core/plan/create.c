@@ -18,7 +18,7 @@ const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
     struct accel_strbuf text;
     const char *copy = NULL;
     va_list values;
-    accel_strbuf_init(&text, 8192);
+    accel_strbuf_init(&text, 0);
     va_start(values, format);
     accel_strbuf_vprintf(&text, format, values);
     va_end(values);
@@ -168,6 +168,7 @@ static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *
     if (ACCEL_HAS(request, platform) && request->platform)
         return choose_platform(plan, request, error);
     plan->device = request->device ? accel_context_find(plan->context, request->device) : best_device(plan->context);
+    plan->is_asked = plan->device && request->device;
     if (plan->device)
         return resolve(plan, request, error);
     return request->device ? replace_device(plan, request, error) : refuse_device(plan->context, NULL, error);

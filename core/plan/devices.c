@@ -198,10 +198,24 @@ struct total {
     uint64_t needed;                 /* the host's part, too */
     uint64_t lack;                   /* of the device that lacks most */
     uint32_t devices;
+    uint32_t sharers; /* of those, devices that use the host's memory */
 };
+
+/* Devices that use the host's memory have it once, however many they are. */
+static void share_host(const struct accel_placer *p, uint64_t room, uint64_t taken, struct total *total)
+{
+    struct accel_plan_budget machine = {0};
+    accel_plan_machine_budget(p->s->plan, &machine);
+    if (machine.bytes != 0 && machine.bytes < room)
+        room = machine.bytes;
+    total->budget.bytes = accel_plan_add(total->budget.bytes, room);
+    if (taken > room && taken - room > total->lack)
+        total->lack = taken - room;
+}
 
 static int32_t add_up(const struct accel_placer *p, struct total *out)
 {
+    uint64_t room = 0, taken = p->s->host;
     bool known = true;
     *out = (struct total){.needed = p->s->host};
     for (uint32_t i = 0; i < p->target_count; i++) {
@@ -211,12 +225,22 @@ static int32_t add_up(const struct accel_placer *p, struct total *out)
         if (target->budget.bytes && target->budget.origin == NULL)
             return accel_plan_no_memory(p->s->error);
         known = known && target->budget.bytes != 0;
-        out->budget =
-            (struct accel_plan_budget){accel_plan_add(out->budget.bytes, target->budget.bytes), target->budget.origin};
+        out->budget.origin = target->budget.origin;
+        if (target->is_host) {
+            room = accel_plan_add(room, target->budget.bytes);
+            taken = accel_plan_add(taken, target->taken);
+            out->sharers++;
+        } else {
+            out->budget.bytes = accel_plan_add(out->budget.bytes, target->budget.bytes);
+        }
         out->needed = accel_plan_add(out->needed, target->taken);
         out->lack = lack_of(target) > out->lack ? lack_of(target) : out->lack;
         out->devices += target->members;
     }
+    if (out->sharers > 1)
+        share_host(p, room, taken, out);
+    else
+        out->budget.bytes = accel_plan_add(out->budget.bytes, room);
     if (!known)
         out->budget.bytes = 0;
     return out->needed == UINT64_MAX
@@ -229,7 +253,10 @@ static int32_t note_devices(struct accel_placer *p, struct total *total)
 {
     int32_t code = ACCEL_OK;
     total->budget.origin =
-        accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, each with its own", total->devices);
+        total->sharers > 1
+            ? accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, of which %" PRIu32 " share the host's",
+                              total->devices, total->sharers)
+            : accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, each with its own", total->devices);
     for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++)
         if (p->targets[i].used)
             code = note_device(p, &p->targets[i]);

@@ -52,7 +52,7 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
         {"model.weight_bytes", ", ", " B"},
     };
     struct accel_strbuf text;
-    accel_strbuf_init(&text, 480);
+    accel_strbuf_init(&text, 0);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const char *value = accel_plan_fact(plan, words[i].key, NULL);
         if (value)

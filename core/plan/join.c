@@ -36,7 +36,7 @@ static int32_t join_class(struct accel_plan *plan, const struct accel_plan *cons
     const char *first = NULL, *origin;
     struct accel_strbuf text;
     int32_t code;
-    accel_strbuf_init(&text, 4096);
+    accel_strbuf_init(&text, 0);
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_memory *row = find_class(pieces[i], memory_class);
         if (row == NULL)

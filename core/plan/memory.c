@@ -380,7 +380,7 @@ static void device_budget(const struct adder *a, struct accel_plan_budget *budge
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
     accel_plan_device_budget(a->plan, a->plan->device, budget);
-    if (facts->heap_count == 0 || (facts->heaps[0].flags & ACCEL_HEAP_HOST) != 0)
+    if (accel_plan_uses_host_memory(a->plan->device))
         return;
     if (ACCEL_CAN(table, memory) && table->memory(a->device->handle, 0, &now, NULL) == ACCEL_OK) {
         /* A driver that has more free than there is has not measured: its facts are the better claim. */

@@ -19,6 +19,7 @@ struct accel_placer_target {
     const struct accel_listed *device; /**< NULL: a platform's that is not here */
     struct accel_plan_budget budget;
     uint64_t taken;   /**< bytes */
+    bool is_host;     /**< its memory is the host's */
     uint32_t members; /**< devices that share each layer: 1, or tensor.parallel */
     bool used;
 };

@@ -33,6 +33,7 @@ struct accel_plan_rows {
 struct accel_plan {
     struct accel_context *context;
     const struct accel_listed *device; /**< NULL: none of the platform is here */
+    bool is_asked;                     /**< the request named the device */
     const char *platform;              /**< NULL: the driver of the device */
     const char *device_profile;        /**< file of the folder devices that the request named, or NULL */
     struct accel_arena arena;

@@ -35,7 +35,7 @@ static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct
                    struct accel_error *error, const char *format, va_list values)
 {
     struct accel_strbuf text;
-    accel_strbuf_init(&text, 2048);
+    accel_strbuf_init(&text, 0);
     accel_strbuf_vprintf(&text, format, values);
     note->size = sizeof(*note);
     note->key = accel_arena_strdup(&plan->arena, note->key);

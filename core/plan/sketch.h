@@ -117,6 +117,12 @@ int32_t accel_sketch_place(struct accel_sketcher *s);
 /** Lowers `budget` to another one that is known and smaller. */
 void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin);
 
+/** What this machine has left for programs. */
+void accel_plan_machine_budget(struct accel_plan *plan, struct accel_plan_budget *out_budget);
+
+/** Whether what a device holds takes memory of the host. */
+bool accel_plan_uses_host_memory(const struct accel_listed *device);
+
 /** What a listed device has for a plan: the host's usable memory, or its first heap. */
 void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed *device,
                               struct accel_plan_budget *out_budget);

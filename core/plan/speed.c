@@ -110,11 +110,27 @@ static int32_t add_speed(struct accel_plan *plan, const struct range *range, con
     return ACCEL_OK;
 }
 
-static int32_t find(const struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
+/* The devices that layers lie on, each once, as records of runs have them; what a plan lies on whole is its device. */
+static const char *place_of(struct accel_plan *plan)
+{
+    const char *names = plan->device ? plan->device->info.name : "";
+    for (uint32_t i = 0; i < plan->layers.count && plan->spread && names; i++) {
+        const struct accel_plan_layer *row = plan->layers.items[i];
+        bool named = false;
+        for (uint32_t j = 0; j < i; j++)
+            named = named || strcmp(((const struct accel_plan_layer *)plan->layers.items[j])->device, row->device) == 0;
+        if (!named)
+            names = i == 0 ? row->device : accel_plan_text(plan, "%s, %s", names, row->device);
+    }
+    return names;
+}
+
+static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
                     struct accel_error *error)
 {
-    return accel_history_find(plan->context, kind, model, plan->device ? plan->device->info.name : "", RUNS,
-                              out_history, error);
+    const char *place = place_of(plan);
+    return place ? accel_history_find(plan->context, kind, model, place, RUNS, out_history, error)
+                 : accel_plan_no_memory(error);
 }
 
 /* The best evidence that there is: this model, other models, a measured bandwidth, a stated one. */
@@ -125,9 +141,9 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
     const char *origin = NULL, *stated = "";
     uint64_t bandwidth;
     int32_t code;
-    if (plan->spread)
-        return add_speed(plan, &range, "not known where layers lie on several devices", error);
     of_this_model(plan, own, &range);
+    if (plan->spread && !range.runs)
+        return add_speed(plan, &range, "not known where layers lie on several devices", error);
     if (range.runs)
         return add_speed(plan, &range,
                          accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
@@ -169,7 +185,7 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
     struct accel_strbuf text;
-    accel_strbuf_init(&text, 480);
+    accel_strbuf_init(&text, 0);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const struct accel_plan_setting *setting = accel_plan_setting_find(plan, keys[i]);
         if (setting)
@@ -180,6 +196,12 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
         const struct accel_plan_part *part = plan->parts.items[i];
         if (strcmp(part->type_name, part->file_type) != 0)
             accel_strbuf_printf(&text, ", %s %u x %s", part->role, part->count, part->type_name);
+    }
+    for (uint32_t i = 0; i < plan->layers.count && plan->spread; i++) {
+        const struct accel_plan_layer *row = plan->layers.items[i];
+        if (row->first != ACCEL_NO_LAYER)
+            accel_strbuf_printf(&text, ", %s %" PRIu32 "-%" PRIu32 " on %s", row->component, row->first, row->last,
+                                row->device);
     }
     plan->variant = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
     accel_strbuf_free(&text);

@@ -22,8 +22,11 @@ static int32_t add_target(struct accel_placer *p, const char *name, const struct
         return accel_error_set(p->s->error, ACCEL_E_LIMIT, "a plan lies on at most %u devices", ACCEL_PLACER_TARGETS);
     if (out_index)
         *out_index = p->target_count;
-    p->targets[p->target_count] =
-        (struct accel_placer_target){.name = name, .device = device, .budget = *budget, .members = 1};
+    p->targets[p->target_count] = (struct accel_placer_target){.name = name,
+                                                               .device = device,
+                                                               .budget = *budget,
+                                                               .is_host = device && accel_plan_uses_host_memory(device),
+                                                               .members = 1};
     accel_plan_device_cap(p->s->plan, &p->targets[p->target_count].budget);
     p->target_count++;
     return name ? ACCEL_OK : accel_plan_no_memory(p->s->error);
@@ -174,6 +177,30 @@ static int32_t bad_map(const struct accel_placer *p, const struct accel_profile_
     return ACCEL_E_INVALID;
 }
 
+/* A request for one device is for that one, and a map that leaves it out belongs into the request for another. */
+static int32_t check_map(const struct accel_placer *p, const struct accel_profile_setting *setting)
+{
+    const struct accel_listed *own = p->s->plan->device;
+    const struct accel_placer_target *first = &p->targets[p->items[p->main_first].target];
+    bool is_one = true;
+    for (uint32_t i = 0; i < p->main_layers; i++) {
+        const struct accel_placer_target *target = &p->targets[p->items[p->main_first + i].target];
+        is_one = is_one && target == first;
+        if (!p->s->plan->is_asked || target->device == own)
+            continue;
+        accel_error_set(p->s->error, ACCEL_E_INVALID, "%s: placement puts layer %" PRIu32 " on %s, and %s is asked for",
+                        setting->place, i, target->name, own->info.name);
+        accel_error_remedy(p->s->error, "ask for no device where layers are placed by hand");
+        return ACCEL_E_INVALID;
+    }
+    if (!is_one || own == NULL || first->device == NULL || first->device == own)
+        return ACCEL_OK;
+    accel_error_set(p->s->error, ACCEL_E_INVALID, "%s: placement puts all layers on %s: that is no split",
+                    setting->place, first->name);
+    accel_error_remedy(p->s->error, "ask for the device instead: --device %s", first->name);
+    return ACCEL_E_INVALID;
+}
+
 /* One "FIRST-LAST=NAME" or "LAYER=NAME" at *cursor. */
 static int32_t map_range(struct accel_placer *p, const struct accel_profile_setting *setting, const char **cursor,
                          uint32_t *next)
@@ -229,7 +256,7 @@ static int32_t map(struct accel_placer *p, const struct accel_profile_setting *s
         p->items[i].target = p->items[p->main_first].target;
     for (uint32_t i = p->main_first + p->main_layers; i < p->item_count; i++)
         p->items[i].target = p->items[i - 1].target;
-    return ACCEL_OK;
+    return check_map(p, setting);
 }
 
 /* The last layers on the processors, and what comes after them stays where it was. */

@@ -31,6 +31,29 @@ pair cpu:cpu0 "$vulkan" "cpu and vulkan"
 pair "$vulkan" cpu:cpu0 "vulkan and cpu"
 pair "$opencl" "$vulkan" "opencl and vulkan"
 
+# named FIRST: one more device that is not asked for, or that would have all layers.
+named()
+{
+    [ -n "$1" ] || return 0
+    try 2 "$accelctl" plan "$f32" --set "placement=0-4=$1"
+    one_error "placement puts all layers on $1: that is no split"
+    try 2 "$accelctl" run "$f32" -q -n 1 --prompt x --device cpu --set "placement=0-1=cpu:cpu0,2-4=$1"
+    one_error "placement puts layer 2 on $1, and cpu:cpu0 is asked for"
+    try 0 "$accelctl" plan "$f32" --set "placement=0-1=cpu:cpu0,2-4=$1"
+    has "share the host's"
+    grep -q "language *2-4 *$1" "$work/out" || fail "no row of layers: $(cat "$work/out")"
+    try 0 "$accelctl" run "$f32" --greedy -n 4 --prompt x --set "placement=0-1=cpu:cpu0,2-4=$1"
+    grep -q "^placement  [0-9]* nodes on cpu:cpu0, [0-9]* on $1, 0 fallbacks" "$work/err" || fail "no placement: $(cat "$work/err")"
+    try 0 "$accelctl" plan "$f32"
+    grep -q "runs* of this model" "$work/out" && fail "a run on two devices foretells one on the processors"
+}
+XDG_STATE_HOME=$work/state.split
+export XDG_STATE_HOME
+named "$opencl"
+named "$vulkan"
+
+try 2 "$accelctl" plan "$f32" --set "placement=0-4=$(printf '%01000d' 7)"
+one_error "a device is missing"
 try 2 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --set "placement=0-1=cpu:cpu0"
 one_error "the last layers are missing"
 try 2 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --set "placement=0-1=cpu:cpu0,2-4=cpu:none"

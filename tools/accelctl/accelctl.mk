@@ -48,6 +48,8 @@ accelctl_sources = \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/print_plan.c \
+	%D%/print_where.c \
+	%D%/print_where.h \
 	%D%/print_plan.h \
 	%D%/print_steps.c \
 	%D%/print_steps.h \

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/keep.h"
+#include "tools/accelctl/print_where.h"
 
 #include <accel/history.h>
 #include <stdio.h>
@@ -48,12 +49,12 @@ int32_t keep_run(const struct opened *opened, const struct accel_generate_result
     struct accel_history_class classes[ACCEL_MEMORY_END];
     struct accel_history_record record = {.size = sizeof record, .kind = ACCEL_HISTORY_RUN};
     int64_t threads = 0;
-    char driver[200];
+    char driver[200], device[300];
 
     accel_plan_fit(plan, &fit, NULL);
     accel_plan_setting_number(plan, "cpu.threads", &threads, NULL);
     snprintf(driver, sizeof driver, "%s %s", accel_plan_device(plan)->driver, fact_of(plan, "driver.version"));
-    record.device = accel_plan_device(plan)->name;
+    record.device = devices_text(plan, device, sizeof device);
     record.driver = driver;
     record.model = accel_plan_model(plan);
     record.settings = accel_plan_variant(plan);

@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/print_more.h"
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/print_where.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,35 +156,6 @@ static void print_reason(const char *heading, const struct accel_error *error)
         print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error->remedy);
 }
 
-/* 1 where a row of layers before this one lies on the same device. */
-static uint32_t is_named_before(const struct accel_plan *plan, uint32_t index)
-{
-    const char *name = accel_plan_layer_get(plan, index)->device;
-
-    for (uint32_t i = 0; i < index; i++)
-        if (strcmp(accel_plan_layer_get(plan, i)->device, name) == 0)
-            return 1;
-    return 0;
-}
-
-/* The names of all devices that hold layers, or of the one, or of the platform. */
-static const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes)
-{
-    const struct accel_device_info *device = accel_plan_device(plan);
-    uint32_t count = accel_plan_layer_count(plan);
-
-    text[0] = '\0';
-    if (count == 0)
-        snprintf(text, bytes, "%s", device == NULL ? accel_plan_platform(plan) : device->name);
-    for (uint32_t i = 0; i < count; i++) {
-        size_t used = strlen(text);
-
-        if (!is_named_before(plan, i))
-            snprintf(text + used, bytes - used, "%s%s", used == 0 ? "" : ", ", accel_plan_layer_get(plan, i)->device);
-    }
-    return text;
-}
-
 /* The verdict in a word, and how wide it is. Where nobody says how much memory there is, that is it. */
 static uint32_t print_word(const struct accel_plan_fit *fit, uint32_t refused)
 {
@@ -224,7 +196,7 @@ void print_verdict(const struct opened *opened)
         print_reason("by formula", &why);
 }
 
-/* Kernels with the number of nodes that each runs, in the order in which they first occur. */
+/* Kernels with the number of nodes that each runs on a device, in the order in which they first occur. */
 static void print_kernels(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_node_count(plan);
@@ -237,7 +209,8 @@ static void print_kernels(const struct accel_plan *plan)
         uint32_t seen = 0;
 
         for (uint32_t j = 0; j < count; j++) {
-            uint32_t equal = strcmp(accel_plan_node_get(plan, j)->kernel, node->kernel) == 0;
+            const struct accel_plan_node *other = accel_plan_node_get(plan, j);
+            uint32_t equal = strcmp(other->kernel, node->kernel) == 0 && strcmp(other->device, node->device) == 0;
 
             seen |= equal && j < i;
             same += equal;
@@ -355,7 +328,7 @@ void print_plan(const struct opened *opened, const struct shown *shown)
     print_settings(plan, shown);
     if (shown->parts)
         print_parts(plan);
-    if (shown->layers)
+    if (shown->layers || count_devices(plan) > 1)
         print_layers(plan);
     print_memory(plan);
     if (exact)

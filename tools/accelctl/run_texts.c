@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/print_where.h"
 #include "tools/accelctl/run_texts.h"
 
 #include <inttypes.h>
@@ -113,11 +114,9 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, con
                                         "tokens", (json_int_t)text->result.tokens, "first_token_ns",
                                         (json_int_t)text->result.first_token_time));
     }
-    return print_json(json_pack("{s:o, s:{s:i, s:I, s:f, s:f}, s:{s:i, s:s, s:i}}", "texts", list, "time", "sequences",
+    return print_json(json_pack("{s:o, s:{s:i, s:I, s:f, s:f}, s:o}", "texts", list, "time", "sequences",
                                 (int)sequences, "tokens", (json_int_t)tokens, "seconds", took, "tokens_per_second",
-                                took > 0 ? (double)tokens / took : 0.0, "placement", "nodes",
-                                (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
-                                (int)count_fallbacks(plan)),
+                                took > 0 ? (double)tokens / took : 0.0, "placement", placement_json(plan)),
                       "accelctl/run-texts/1");
 }
 

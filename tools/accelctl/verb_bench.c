@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/bench.h"
+#include "tools/accelctl/print_where.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -181,9 +182,9 @@ static const char *setting_text(const struct accel_plan *plan, const char *key)
 void bench_facts_plan(struct bench *bench, const struct accel_plan *plan)
 {
     const struct accel_device_info *device = accel_plan_device(plan);
-    char text[200];
+    char text[300];
 
-    set_text(bench, "device", device->name);
+    set_text(bench, "device", devices_text(plan, text, sizeof text));
     set_text(bench, "device_detail", device->facts->detail);
     set_text(bench, "settings", accel_plan_variant(plan));
     snprintf(text, sizeof text, "%.20s, %.20s", setting_text(plan, "kv.type.k"), setting_text(plan, "kv.type.v"));

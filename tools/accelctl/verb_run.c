@@ -4,6 +4,7 @@
 #include "tools/accelctl/keep.h"
 #include "tools/accelctl/print_more.h"
 #include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/print_where.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/prompt.h"
 #include "tools/accelctl/run_texts.h"
@@ -212,8 +213,9 @@ static void print_memory(const struct opened *opened)
 
 static void print_placement(const struct accel_plan *plan)
 {
-    fprintf(stderr, "placement  %u nodes on %s, %u fallbacks\n", accel_plan_node_count(plan),
-            accel_plan_device(plan)->name, count_fallbacks(plan));
+    char text[1000];
+
+    fprintf(stderr, "placement  %s\n", nodes_text(plan, text, sizeof text));
     print_weights(plan);
 }
 
@@ -258,18 +260,16 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
     uint64_t peak = measured_peak(opened, &resident, &high_water);
 
     accel_plan_fit(plan, &fit, NULL);
-    return json_pack(
-        "{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I, s:o}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:{s:i, s:s, s:i}, "
-        "s:o}",
-        "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
-        (json_int_t)fit.needed, "measured", (json_int_t)peak, "resident_weights", (json_int_t)resident, "vm_hwm",
-        (json_int_t)high_water, "classes", classes_json(opened, resident), "time", "prompt_tokens",
-        (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens, "prompt_ns",
-        (json_int_t)result->prompt_time, "first_token_ns", (json_int_t)result->first_token_time, "decode_ns",
-        (json_int_t)result->decode_time, "prompt_tokens_per_second", rate(result->prompt_tokens, result->prompt_time),
-        "tokens_per_second", rate(result->steps, result->decode_time), "placement", "nodes",
-        (int)accel_plan_node_count(plan), "device", accel_plan_device(plan)->name, "fallbacks",
-        (int)count_fallbacks(plan), "weights", weights_json(plan));
+    return json_pack("{s:s%, s:O, s:s, s:{s:I, s:I, s:I, s:I, s:o}, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:f}, s:o, s:o}",
+                     "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop, "memory", "planned",
+                     (json_int_t)fit.needed, "measured", (json_int_t)peak, "resident_weights", (json_int_t)resident,
+                     "vm_hwm", (json_int_t)high_water, "classes", classes_json(opened, resident), "time",
+                     "prompt_tokens", (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens,
+                     "prompt_ns", (json_int_t)result->prompt_time, "first_token_ns",
+                     (json_int_t)result->first_token_time, "decode_ns", (json_int_t)result->decode_time,
+                     "prompt_tokens_per_second", rate(result->prompt_tokens, result->prompt_time), "tokens_per_second",
+                     rate(result->steps, result->decode_time), "placement", placement_json(plan), "weights",
+                     weights_json(plan));
 }
 
 /* What the next plan can learn from this run. Where it cannot be kept, that is said, and the run is as good. */

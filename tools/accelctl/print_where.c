@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/accelctl/print_where.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/accelctl/print_plan.h"
+
+/* 1 where a row of layers before this one lies on the same device. */
+static uint32_t is_named_before(const struct accel_plan *plan, uint32_t index)
+{
+    const char *name = accel_plan_layer_get(plan, index)->device;
+
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(accel_plan_layer_get(plan, i)->device, name) == 0)
+            return 1;
+    return 0;
+}
+
+uint32_t count_devices(const struct accel_plan *plan)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++)
+        count += !is_named_before(plan, i);
+    return count;
+}
+
+const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes)
+{
+    const struct accel_device_info *device = accel_plan_device(plan);
+    uint32_t count = accel_plan_layer_count(plan);
+
+    text[0] = '\0';
+    if (count == 0)
+        snprintf(text, bytes, "%s", device == NULL ? accel_plan_platform(plan) : device->name);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t used = strlen(text);
+
+        if (!is_named_before(plan, i))
+            snprintf(text + used, bytes - used, "%s%s", used == 0 ? "" : ", ", accel_plan_layer_get(plan, i)->device);
+    }
+    return text;
+}
+
+/* Nodes on the device of node `index`, or 0 where a node before it lies there. */
+static uint32_t nodes_beside(const struct accel_plan *plan, uint32_t index)
+{
+    const char *device = accel_plan_node_get(plan, index)->device;
+    uint32_t same = 0;
+
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
+        if (strcmp(accel_plan_node_get(plan, i)->device, device) != 0)
+            continue;
+        if (i < index)
+            return 0;
+        same++;
+    }
+    return same;
+}
+
+const char *nodes_text(const struct accel_plan *plan, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
+        uint32_t nodes = nodes_beside(plan, i);
+        size_t used = strlen(text);
+
+        if (nodes != 0)
+            snprintf(text + used, bytes - used, "%u %son %s, ", nodes, used == 0 ? "nodes " : "",
+                     accel_plan_node_get(plan, i)->device);
+    }
+    snprintf(text + strlen(text), bytes - strlen(text), "%u fallbacks", count_fallbacks(plan));
+    return text;
+}
+
+json_t *placement_json(const struct accel_plan *plan)
+{
+    json_t *devices = json_array();
+    char names[300];
+
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
+        uint32_t nodes = nodes_beside(plan, i);
+
+        if (nodes != 0)
+            json_array_append_new(
+                devices, json_pack("{s:s, s:i}", "device", accel_plan_node_get(plan, i)->device, "nodes", (int)nodes));
+    }
+    return json_pack("{s:i, s:s, s:i, s:o}", "nodes", (int)accel_plan_node_count(plan), "device",
+                     devices_text(plan, names, sizeof names), "fallbacks", (int)count_fallbacks(plan), "devices",
+                     devices);
+}
