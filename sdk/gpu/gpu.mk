@@ -36,8 +36,8 @@ libaccel_gpu_la_SOURCES = \
 # Kernel texts. A plugin's table of them is made again when any changes.
 gpu_kernel_texts = \
 	%D%/kernels/sources.def \
-	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
+	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_mass.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
 	%D%/kernels/dialect.h %D%/kernels/dialect_glsl.h %D%/kernels/dialect_opencl.h %D%/kernels/embed.k \
 	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/groups.h %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k %D%/kernels/norm.k \
-	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/softmax.k %D%/kernels/weights.h
+	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/seen.h %D%/kernels/softmax.k %D%/kernels/weights.h
 EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

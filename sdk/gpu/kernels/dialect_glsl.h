@@ -42,6 +42,7 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 #define FN
 #define POINTER(type, name)
 #define OUTPOINTER(type, name)
+#define LOCAL_POINTER(type, name)
 #define PASS(name)
 #define WITH_PARAMETERS
 #define SHARED(type, name, count) shared type name[count];
@@ -59,6 +60,8 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 #define float2 vec2
 #define float4 vec4
 #define make4 vec4
+#define uint4 uvec4
+#define make_uint4 uvec4
 #define as_float uintBitsToFloat
 #define as_uint floatBitsToUint
 #define as_int int

@@ -24,6 +24,7 @@
 #define FN static inline
 #define POINTER(type, name) global const type *name,
 #define OUTPOINTER(type, name) global type *name,
+#define LOCAL_POINTER(type, name) local const type *name,
 #define PASS(name) name,
 #define WITH_PARAMETERS const struct parameters p,
 #define SHARED(type, name, count)
@@ -39,6 +40,7 @@
 #define NOT_UNROLLED _Pragma("unroll 1")
 
 #define make4 (float4)
+#define make_uint4 (uint4)
 #define LOAD4(buffer, i) vload4(0, (buffer) + (i))
 #define is_nan(x) isnan(x)
 #define to_int(x) convert_int(x)

@@ -82,14 +82,10 @@ const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node
     (void)row;
     if (size > HEAD || value_size > HEAD)
         return "heads have more than 1024 elements";
-    if (gpu_node_input(node, 6) != NULL)
-        return "attention under a mask of blocks has no kernel here";
-    if (node->node->output_count > 1)
-        return "the mass of attention has no kernel here";
-    if (ACCEL_HAS(attributes, sinks) && attributes->sinks != 0)
-        return "tokens that are seen beside a window (sinks) have no kernel here";
     if (!fits(gpu_node_input(node, 1)->type, size) || !fits(gpu_node_input(node, 2)->type, value_size))
         return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
+    if (gpu_node_input(node, 6) != NULL && gpu_node_input(node, 6)->type != ACCEL_I32)
+        return "the mask has to be I32";
     return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32
                ? NULL
                : "q and y have to be F32";
@@ -103,11 +99,17 @@ static uint32_t parts_of(const struct gpu_call *call)
     return most_tokens <= FEW_TOKENS ? gpu_arrange(call->limits)->parts : 1;
 }
 
+/* Whether largest scores, sums and values of each part are written apart: the mass is made of them too. */
+static uint32_t is_split(const struct gpu_call *call)
+{
+    return parts_of(call) > 1 || call->outputs[1] != NULL;
+}
+
 uint64_t gpu_attention_scratch(const struct gpu_call *call)
 {
     const uint32_t parts = parts_of(call);
 
-    if (parts == 1)
+    if (!is_split(call))
         return 0;
     return 4 * parts * call->inputs[0]->most_rows * (call->outputs[0]->width + 2);
 }
@@ -129,33 +131,68 @@ static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter,
     gpu_emit(emitter, &launch);
 }
 
-void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+/* What the kernels of attention share: buffers but 2 and 6, and parameters. */
+static struct gpu_launch attention_of(const struct gpu_call *call)
 {
     const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2], *table = call->inputs[3],
-                            *length = call->inputs[5];
+                            *length = call->inputs[5], *mask = call->inputs[6];
     const struct accel_attention *attributes = call->attributes;
-    const uint32_t parts = parts_of(call);
-    uint32_t key_span, value_span;
-    const uint32_t key_bits = cache_bits(k->type, &key_span), value_bits = cache_bits(v->type, &value_span);
-    struct gpu_launch launch = {
-        .source = "attention",
-        .constants = {gpu_arrange(call->limits)->attention, key_bits, key_span, value_bits, value_span,
-                      (uint32_t)q->width, (uint32_t)(v->width / attributes->kv_heads), parts},
-        .constant_count = 8,
-        .bind_count = 7,
+    const uint32_t sinks = ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
+
+    return (struct gpu_launch){
+        .bind_count = 8,
         .binds = {gpu_read(q), gpu_read(k), gpu_read(v), gpu_read(table), gpu_read(call->inputs[4]), gpu_read(length),
-                  gpu_write(parts > 1 ? call->scratch : call->outputs[0])},
+                  gpu_write(call->outputs[0]), gpu_read(mask)},
         .words = {(uint32_t)q->dims[0], (uint32_t)q->dims[1], attributes->kv_heads,
                   (uint32_t)(length->rows * length->width), (uint32_t)table->width, attributes->page,
                   attributes->window, attributes->causal, (uint32_t)(k->pitch[0] / 4), (uint32_t)(v->pitch[0] / 4),
-                  (uint32_t)k->rows, gpu_float_word(attributes->scale), gpu_float_word(attributes->softcap)},
-        .word_count = 13};
+                  (uint32_t)k->rows, gpu_float_word(attributes->scale), gpu_float_word(attributes->softcap), sinks,
+                  mask == NULL ? 0 : attributes->block},
+        .word_count = 15};
+}
 
+static void emit_mass(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
+{
+    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *mass = call->outputs[1];
+    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    struct gpu_launch launch = attention_of(call);
+    uint32_t span;
+    const uint32_t bits = cache_bits(k->type, &span);
+
+    launch.source = "attention_mass";
+    memcpy(launch.constants,
+           (uint32_t[]){group, bits, span, (uint32_t)q->width, (uint32_t)call->outputs[0]->width, parts},
+           6 * sizeof *launch.constants);
+    launch.constant_count = 6;
+    launch.binds[2] = gpu_read(call->scratch);
+    launch.binds[6] = gpu_write(mass);
+    if (mass->rows != 0 && mass->width != 0)
+        memcpy(launch.groups, (uint64_t[]){(mass->width + group - 1) / group, mass->rows, 1}, sizeof launch.groups);
+    gpu_emit(emitter, &launch);
+}
+
+void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2];
+    const uint32_t parts = parts_of(call), split = is_split(call);
+    uint32_t key_span, value_span;
+    const uint32_t key_bits = cache_bits(k->type, &key_span), value_bits = cache_bits(v->type, &value_span);
+    const uint32_t constants[] = {
+        gpu_arrange(call->limits)->attention, key_bits, key_span, value_bits, value_span, (uint32_t)q->width,
+        (uint32_t)call->outputs[0]->width,    parts,    split};
+    struct gpu_launch launch = attention_of(call);
+
+    launch.source = "attention";
+    memcpy(launch.constants, constants, sizeof constants);
+    launch.constant_count = sizeof constants / sizeof *constants;
+    launch.binds[6] = gpu_write(split ? call->scratch : call->outputs[0]);
     if (q->rows != 0)
         memcpy(launch.groups, (uint64_t[]){q->rows, parts, 1}, sizeof launch.groups);
     gpu_emit(emitter, &launch);
-    if (parts > 1)
+    if (split)
         emit_merge(call, emitter, parts);
+    if (call->outputs[1] != NULL)
+        emit_mass(call, emitter, parts);
 }
 
 /* ---- rotary ---- */
