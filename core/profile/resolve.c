@@ -197,15 +197,31 @@ static int32_t apply_environment(struct accel_resolver *r)
     return code;
 }
 
+/* Whether layers are placed by hand on a device of the driver that the option belongs to: "0-1=NAME,2-4=DRIVER:cpu0".
+ */
+static bool is_option_of_placed(const struct accel_profile_pair *given, uint32_t count, const char *name)
+{
+    size_t length = strcspn(name, ".");
+    bool placed = false;
+    for (uint32_t i = 0; i < count && length != 0 && name[length] == '.' && name[length + 1] != 0; i++) {
+        const char *at = strcmp(given[i].key, "placement") == 0 ? given[i].value : "";
+        while ((at = strchr(at, '=')) != NULL && !placed) {
+            at++;
+            placed = strncmp(at, name, length) == 0 && at[length] == ':';
+        }
+    }
+    return placed;
+}
+
 static int32_t find_given(struct accel_resolver *r, const struct accel_profile_pair *pair,
-                          struct accel_key_slot **out_slot)
+                          const struct accel_profile_pair *given, uint32_t count, struct accel_key_slot **out_slot)
 {
     const char *near = accel_key_meant(pair->key);
     char hint[ACCEL_DID_YOU_MEAN];
     *out_slot = find_slot(r, pair->key);
     if (*out_slot)
         return ACCEL_OK;
-    if (near == NULL && is_option_of(r->driver, pair->key)) {
+    if (near == NULL && (is_option_of(r->driver, pair->key) || is_option_of_placed(given, count, pair->key))) {
         *out_slot = need_slot(r, pair->key);
         return *out_slot ? ACCEL_OK : accel_resolver_no_memory(r);
     }
@@ -220,7 +236,7 @@ static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
         struct accel_key_slot *slot;
-        code = find_given(r, &given[i], &slot);
+        code = find_given(r, &given[i], given, count, &slot);
         if (code == ACCEL_OK)
             code = apply_text(r, slot, given[i].value, given[i].origin, "", ACCEL_PROFILE_GIVEN);
     }

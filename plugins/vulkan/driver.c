@@ -25,8 +25,8 @@ static const struct accel_option features_option = {
     .choices = "auto none",
 };
 
-static const struct accel_option *const options[] = {&gpu_cache_option, &gpu_arrangement_option, &features_option,
-                                                     &validation_option};
+static const struct accel_option *const options[] = {&gpu_cache_option, &gpu_arrangement_option, &gpu_precompile_option,
+                                                     &features_option, &validation_option};
 
 static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)
 {

@@ -21,6 +21,9 @@ void gpu_facts_limits(const struct gpu_limits *limits, struct accel_limits *out_
 /** The option `arrangement` of a driver: a row of its option table, read by the room. */
 extern const struct accel_option gpu_arrangement_option;
 
+/** The option `precompile` of a driver: whether kernels are compiled with the module or with the sets that use them. */
+extern const struct accel_option gpu_precompile_option;
+
 /** Types of weights for the facts of `enumerate`. */
 const uint32_t *gpu_facts_types(uint32_t *out_count);
 

@@ -141,6 +141,20 @@ const struct accel_option gpu_arrangement_option = {
     .choices = "auto software small gpu",
 };
 
+const struct accel_option gpu_precompile_option = {
+    .size = sizeof gpu_precompile_option,
+    .type = ACCEL_OPTION_FLAG,
+    .name = "precompile",
+    .help = "compile all kernels of a model at once, on all threads; false: each one with the first set that uses it",
+    .integer = 1,
+    .highest = 1,
+};
+
+static uint32_t precompiles(const struct accel_setting *setting)
+{
+    return setting == NULL || setting->integer != 0;
+}
+
 static uint32_t arrangement_of(const struct accel_setting *setting)
 {
     static const char *const names[] = {"auto", "software", "small", "gpu"};
@@ -178,6 +192,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
         return code;
     }
     room->limits.arrangement = arrangement_of(sdk_setting(settings, setting_count, "arrangement"));
+    room->precompiles = precompiles(sdk_setting(settings, setting_count, "precompile"));
     gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
     pthread_mutex_init(&room->lock, NULL);
     pthread_mutex_init(&room->transfer.lock, NULL);

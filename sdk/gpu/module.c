@@ -105,7 +105,8 @@ static int32_t walk(struct gpu_module *module, const struct gpu_program *program
     return emitter.code;
 }
 
-static int32_t make_pipelines(struct gpu_module *module, const struct accel_compile_options *options,
+/* A blob has all kernels, whatever the device was opened with. */
+static int32_t make_pipelines(struct gpu_module *module, const struct accel_compile_options *options, uint32_t all,
                               const struct accel_task *task, struct accel_error *error)
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
@@ -123,7 +124,7 @@ static int32_t make_pipelines(struct gpu_module *module, const struct accel_comp
         if (code != ACCEL_OK)
             return code;
     }
-    return gpu_pipeline_make(module, task, error);
+    return all ? gpu_pipeline_make(module, task, error) : ACCEL_OK;
 }
 
 /* ---- constants ---- */
@@ -280,7 +281,7 @@ int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_
         code = module_create(room, graphs, graph_count, &module, error);
     if (code != ACCEL_OK)
         return code;
-    code = make_pipelines(module, options, task, error);
+    code = make_pipelines(module, options, writer != NULL || room->precompiles, task, error);
     if (code == ACCEL_OK && writer != NULL)
         code = room->api->cache_write(room->device, writer, error);
     else if (code == ACCEL_OK)

@@ -104,6 +104,7 @@ static int32_t make(struct gpu_room *room, struct gpu_compiled *compiled, struct
     if (code == ACCEL_OK && compiled->pipeline == NULL) {
         compiled->pipeline = pipeline;
         pipeline = NULL;
+        atomic_fetch_add(&room->fresh, 1);
     }
     pthread_mutex_unlock(&room->lock);
     if (pipeline != NULL)
@@ -128,7 +129,6 @@ int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, s
 /* What the ranks of a crew share. */
 struct work {
     struct gpu_module *module;
-    _Atomic uint32_t made;
     _Atomic int32_t code;
     struct accel_error error; /* of the first failure */
 };
@@ -162,9 +162,7 @@ static void make_some(void *argument, uint32_t rank, uint32_t ranks)
         if (compiled == NULL)
             return;
         code = make(work->module->room, compiled, &error);
-        if (code == ACCEL_OK)
-            atomic_fetch_add(&work->made, 1);
-        else if (atomic_compare_exchange_strong(&work->code, &expected, code))
+        if (code != ACCEL_OK && atomic_compare_exchange_strong(&work->code, &expected, code))
             work->error = error;
     }
 }
@@ -194,9 +192,15 @@ int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *ta
         *error = work.error;
     if (code == ACCEL_OK)
         code = make_rest(module, error);
-    if (code == ACCEL_OK && atomic_load(&work.made) != 0)
-        gpu_cache_store(&module->room->cache);
+    if (code == ACCEL_OK)
+        gpu_pipeline_keep(module->room);
     return code;
+}
+
+void gpu_pipeline_keep(struct gpu_room *room)
+{
+    if (atomic_exchange(&room->fresh, 0) != 0)
+        gpu_cache_store(&room->cache);
 }
 
 /* Takes an entry that nobody holds any more out of the list. Under the lock. */

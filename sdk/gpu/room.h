@@ -80,6 +80,8 @@ struct gpu_room {
     struct gpu_transfer transfer;
     struct gpu_cache cache;
     _Atomic uint32_t children; /* modules, containers, states, buffers, queues */
+    _Atomic uint32_t fresh;    /* pipelines that were made since the cache was written */
+    uint32_t precompiles;      /* option precompile */
 };
 
 extern const struct accel_device_table gpu_device_table;
@@ -160,6 +162,8 @@ int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, s
                          struct accel_error *error);
 /* Makes all that is held and not made, on the threads of the task. */
 int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *task, struct accel_error *error);
+/* Writes the cache where pipelines were made since the last time. */
+void gpu_pipeline_keep(struct gpu_room *room);
 /* Lets go of all that a module holds. */
 void gpu_pipeline_drop(struct gpu_module *module);
 

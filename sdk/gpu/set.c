@@ -390,6 +390,7 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
         set_free(&set->base);
         return code;
     }
+    gpu_pipeline_keep(module->room);
     *out_set = &set->base;
     return ACCEL_OK;
 }

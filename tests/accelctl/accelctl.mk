@@ -16,6 +16,7 @@ accelctl_tests = \
 	%D%/doctor.sh \
 	%D%/eval.sh \
 	%D%/golden.sh \
+	%D%/lost.sh \
 	%D%/gptq_reader.sh \
 	%D%/memory.sh \
 	%D%/pages.sh \

@@ -74,6 +74,28 @@ planned_is_used()
     done
 }
 
+# compiled_by_use DEVICE: kernels that are compiled with the sets that use them write the same text.
+compiled_by_use()
+{
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$1" \
+        --set "${1%%:*}.precompile=false"
+    is "$(cat "$work/out")" "$text" "text of kernels compiled by use on $1"
+}
+
+# starts_of DEVICE MODEL: the rows of `bench load` on a device whose kernels are compiled.
+starts_of()
+{
+    try 0 "$accelctl" bench load --rounds 1 --threads 1 --json --device "$1" "$2"
+    number=0
+    for name in "file, 1 thread" "start, cold file" "start, first run" "start, second run" "start, no cache" \
+        "start, no kept kernels" "start, first run, compiled by use" "start, second run, compiled by use" \
+        "start, no kept kernels, compiled by use"; do
+        is "$(value rows.$number.name)" "$name" "row $number of loading on $1"
+        value rows.$number.value | awk '{ exit !($1 > 0) }' || fail "$name on $1 has no time"
+        number=$((number + 1))
+    done
+}
+
 # is TEXT WANTED WHAT
 is()
 {

@@ -61,6 +61,8 @@ for device in $devices; do
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
         --set opencl.arrangement=gpu
     is "$(cat "$work/out")" "$text" "text of $f32 on $device as on GPUs"
+    compiled_by_use "$device"
+    starts_of "$device" "$q8"
     try 0 "$accelctl" plan "$f32" --device "$device"
     has "FITS on $device"
     has "estimated by driver opencl: planes of weights"

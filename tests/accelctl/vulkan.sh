@@ -56,6 +56,8 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate \
         --set vulkan.arrangement=gpu
     is "$(cat "$work/out")" "$text" "text as on GPUs by $icd"
+    compiled_by_use vulkan
+    starts_of vulkan "$q8"
     try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x
 done
 [ $ran != 0 ] || { echo "skipped: no Vulkan driver for CPUs is installed"; exit 77; }

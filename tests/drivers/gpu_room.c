@@ -265,6 +265,29 @@ static void computes(void **state)
 }
 
 /* Every allocation of the whole way is refused once, those of the API among them. */
+/* Kernels are compiled with the module, or with the first set that uses them and once. */
+static void kernels_are_compiled_when_asked(void **state)
+{
+    for (uint32_t early = 0; early < 2; early++) {
+        const struct accel_setting settings[2] = {{.name = "cache", .text = "off"},
+                                                  {.name = "precompile", .integer = early}};
+        struct rig rig;
+
+        (void)state;
+        rig_begin(&rig);
+        assert_int_equal(gpu_attach(&fake_api, &rig.fake.stub.host, ACCEL_ABI_MINOR, &rig.instance, &rig.error),
+                         ACCEL_OK);
+        assert_int_equal(rig.instance->table->open(rig.instance, "fake0", settings, 2, &rig.device, &rig.error),
+                         ACCEL_OK);
+        assert_int_equal(make_things(&rig), ACCEL_OK);
+        assert_int_equal(rig.fake.compiled != 0, early);
+        assert_int_equal(make_set(&rig), ACCEL_OK);
+        assert_int_equal(rig.fake.compiled, rig.fake.pipelines);
+        run_rows(&rig, rig.queues[0], ROWS, 1);
+        rig_end(&rig);
+    }
+}
+
 static void memory_runs_out(void **state)
 {
     uint32_t n = 0;
@@ -645,6 +668,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computes),
+        cmocka_unit_test(kernels_are_compiled_when_asked),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(planned_is_used),
         cmocka_unit_test(parents_wait_for_children),

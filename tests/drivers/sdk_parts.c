@@ -203,6 +203,8 @@ static void versions_and_errors(void **unused)
     assert_string_equal(minor, SDK_ABI_MINOR_TEXT);
     snprintf(minor, sizeof(minor), "%u", (unsigned)ACCEL_ABI_MAJOR);
     assert_string_equal(minor, SDK_ABI_MAJOR_TEXT);
+    snprintf(minor, sizeof(minor), "%u", (unsigned)SDK_ABI_LOWEST);
+    assert_string_equal(minor, SDK_ABI_LOWEST_TEXT);
     assert_int_equal(sdk_query(&driver, 4, 9, &out, &error), ACCEL_E_ABI);
     assert_null(out);
     assert_non_null(strstr(error.text, "3.5"));

@@ -131,3 +131,9 @@ tests_mock_two_notes_la_LDFLAGS = $(test_driver_ldflags)
 mock_drivers += tests/mock/writable_code.la
 tests_mock_writable_code_la_SOURCES = %D%/writable_code.c %D%/mock.h
 tests_mock_writable_code_la_LDFLAGS = $(test_driver_ldflags)
+
+mock_drivers += tests/mock/lossy.la
+tests_mock_lossy_la_SOURCES = %D%/lossy.c %D%/second.c %D%/second.h
+tests_mock_lossy_la_LDFLAGS = $(test_driver_ldflags)
+# Objects of its own: second.c is part of tests as well.
+tests_mock_lossy_la_CFLAGS = $(AM_CFLAGS)

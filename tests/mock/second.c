@@ -69,7 +69,12 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
                            uint32_t setting_count, struct accel_driver_device **out_device,
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
-    int32_t code = real.instance->open(instance, id, settings, setting_count, out_device, error);
+    int32_t code;
+    /* Where the driver is a file it has one option, which the real one does not know. */
+    for (uint32_t i = 0; i < setting_count; i++)
+        if (strcmp(settings[i].name, "losing") == 0)
+            second.losing = (uint64_t)settings[i].integer;
+    code = real.instance->open(instance, id, NULL, 0, out_device, error);
     if (code != ACCEL_OK)
         return code;
     real.device = (*out_device)->table;

@@ -3,7 +3,8 @@
  * From nothing to the first token of a one-token prompt: discover, plan, load, one step. Each time in a process of its
  * own, forked before this one has looked at anything, so that no driver, no compiled kernel and no mapped page is left
  * over; the start of the program itself is not in it. Beside it stands what reading the bytes of the file from the page
- * cache takes.
+ * cache takes. Where the driver compiles kernels, starts without those that it, or a library below it, kept on disk,
+ * and starts that compile each kernel with the set that first uses it (its option precompile) stand below.
  */
 #define _GNU_SOURCE
 #include "config.h"
@@ -11,6 +12,7 @@
 #include "tools/accelctl/bench.h"
 #include "tools/accelctl/scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -72,15 +74,39 @@ static void forget_file(const char *path)
 
 /* ---- one start ---- */
 
+/* What comes before the clock starts. */
+enum before { BEFORE_NOTHING, BEFORE_FORGET_FILE, BEFORE_FORGET_CACHE, BEFORE_FORGET_KERNELS };
+
+struct start {
+    const char *name;
+    enum before before;
+    uint32_t no_cache;
+    uint32_t by_use; /* 1: each kernel is compiled with the set that first uses it */
+    uint32_t quiet;  /* 1: it says nothing, not even its error */
+};
+
+/* What the child says. */
+struct answer {
+    double seconds;
+    char driver[64]; /* of the device that ran */
+};
+
+static void name_driver(const struct opened *opened, struct answer *answer)
+{
+    const struct accel_device_info *device = accel_plan_device(accel_session_plan(opened->session));
+    const char *name = device == NULL ? "" : device->name;
+
+    snprintf(answer->driver, sizeof answer->driver, "%.*s", (int)strcspn(name, ":"), name);
+}
+
 /* In the child, which says its error itself. What comes after the first token is not counted: it ends without freeing.
  * Answers an exit code. */
-static int start_once(const struct bench *bench, uint32_t no_cache, double *out_seconds)
+static int start_once(const struct bench *bench, const struct start *start, const char *driver, struct answer *answer)
 {
     struct common common = bench->chosen->common;
-    char threads[32];
-    const struct accel_given more[] = {{"cpu.threads", threads, "accelctl bench --threads"}};
-    const struct wish wish = {
-        .path = bench->path, .more = more, .more_count = bench->chosen->threads != 0, .outputs = 1, .runs = 1};
+    char threads[32], option[96];
+    struct accel_given more[2];
+    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
     struct opened opened = {0};
     struct accel_error error = {0};
     const float *logits;
@@ -89,49 +115,58 @@ static int start_once(const struct bench *bench, uint32_t no_cache, double *out_
     int code;
 
     snprintf(threads, sizeof threads, "%" PRIu64, bench->chosen->threads);
-    common.no_cache |= no_cache;
+    snprintf(option, sizeof option, "%s.precompile", driver);
+    if (bench->chosen->threads != 0)
+        more[wish.more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
+    if (start->by_use)
+        more[wish.more_count++] = (struct accel_given){option, "false", "accelctl bench load"};
+    common.no_cache |= start->no_cache;
     code = open_model(&common, &wish, &opened);
     if (code >= 0)
         return code;
     if (accel_session_load(opened.session, &error) != ACCEL_OK ||
         accel_session_feed(opened.session, &id, 1, &logits, &error) != ACCEL_OK)
         return say_error(common.json, &error);
-    *out_seconds = measure_seconds() - begun;
+    answer->seconds = measure_seconds() - begun;
+    name_driver(&opened, answer);
     return EXIT_DONE;
 }
 
-static void be_child(const struct bench *bench, uint32_t no_cache, int handle)
+static void be_child(const struct bench *bench, const struct start *start, const char *driver, int handle)
 {
-    double seconds = 0;
+    struct answer answer = {0};
+    int null = start->quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     int code;
 
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    code = start_once(bench, no_cache, &seconds);
-    if (write(handle, &seconds, sizeof seconds) != (ssize_t)sizeof seconds && code == EXIT_DONE)
+    if (start->quiet && (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0))
+        _exit(EXIT_FAILED);
+    code = start_once(bench, start, driver, &answer);
+    if (write(handle, &answer, sizeof answer) != (ssize_t)sizeof answer && code == EXIT_DONE)
         code = EXIT_FAILED;
     fflush(NULL);
     _exit(code);
 }
 
 /* Answers -1 with the time, or with bench->interrupted set, or an exit code after an error was said. */
-static int start_in_child(struct bench *bench, uint32_t no_cache, double *out_seconds)
+static int start_in_child(struct bench *bench, const struct start *start, const char *driver, struct answer *out_answer)
 {
     const uint32_t json = bench->chosen->common.json;
     int ends[2], status = 0;
     ssize_t got = 0;
     pid_t child;
 
-    *out_seconds = 0;
+    memset(out_answer, 0, sizeof *out_answer);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return say(json, EXIT_FAILED, "ACCEL_E_IO", strerror(errno), NULL);
     fflush(NULL);
     child = fork();
     if (child == 0)
-        be_child(bench, no_cache, ends[1]);
+        be_child(bench, start, driver, ends[1]);
     close(ends[1]);
     if (child > 0)
-        got = read(ends[0], out_seconds, sizeof *out_seconds);
+        got = read(ends[0], out_answer, sizeof *out_answer);
     close(ends[0]);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -141,25 +176,26 @@ static int start_in_child(struct bench *bench, uint32_t no_cache, double *out_se
     }
     if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) != EXIT_DONE)
         return WEXITSTATUS(status);
-    if (got == (ssize_t)sizeof *out_seconds && *out_seconds > 0)
+    if (got == (ssize_t)sizeof *out_answer && out_answer->seconds > 0)
         return -1;
     return say(json, EXIT_FAILED, "ACCEL_E_INTERNAL", "the process that loads the model ended without an answer", NULL);
 }
 
 /* ---- the tests ---- */
 
-/* What comes before the clock starts. */
-enum before { BEFORE_NOTHING, BEFORE_FORGET_FILE, BEFORE_FORGET_CACHE };
+static const struct start starts[] = {
+    {"start, cold file", BEFORE_FORGET_FILE, 0, 0, 0},
+    {"start, first run", BEFORE_FORGET_CACHE, 0, 0, 0},
+    {"start, second run", BEFORE_NOTHING, 0, 0, 0},
+    {"start, no cache", BEFORE_NOTHING, 1, 0, 0},
+};
 
-static const struct start {
-    const char *name;
-    enum before before;
-    uint32_t no_cache;
-} starts[] = {
-    {"start, cold file", BEFORE_FORGET_FILE, 0},
-    {"start, first run", BEFORE_FORGET_CACHE, 0},
-    {"start, second run", BEFORE_NOTHING, 0},
-    {"start, no cache", BEFORE_NOTHING, 1},
+/* Of drivers that compile kernels. */
+static const struct start kernel_starts[] = {
+    {"start, no kept kernels", BEFORE_FORGET_KERNELS, 0, 0, 0},
+    {"start, first run, compiled by use", BEFORE_FORGET_CACHE, 0, 1, 0},
+    {"start, second run, compiled by use", BEFORE_NOTHING, 0, 1, 0},
+    {"start, no kept kernels, compiled by use", BEFORE_FORGET_KERNELS, 0, 1, 0},
 };
 
 /* An empty folder for the component cache, a new one for every first run. */
@@ -171,6 +207,26 @@ static void next_cache(const struct scratch *scratch, uint32_t number)
     (void)mkdir(path, 0700);
     /* The library's cache, and those of drivers. */
     (void)setenv("XDG_CACHE_HOME", path, 1);
+}
+
+/* Kernels that drivers keep, and what the libraries below them keep beside the library's folder, go; what the library
+ * knows of drivers and devices stays. */
+static void forget_kernels(void)
+{
+    const char *folder = getenv("XDG_CACHE_HOME");
+    char path[SCRATCH_PATH + 300];
+    DIR *listed = folder == NULL ? NULL : opendir(folder);
+    const struct dirent *entry;
+
+    while (listed != NULL && (entry = readdir(listed)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s%s", folder, entry->d_name,
+                 strcmp(entry->d_name, "accel") == 0 ? "/kernels" : "");
+        scratch_clear(path);
+    }
+    if (listed != NULL)
+        closedir(listed);
 }
 
 /* Reading the bytes, which is what starts are held against: rows of their own. Answers the least time with all threads;
@@ -199,8 +255,16 @@ static double time_reading(struct bench *bench, uint64_t bytes, uint32_t threads
     return row->time.median;
 }
 
-static int time_start(struct bench *bench, const struct start *start, const struct scratch *scratch, uint32_t *caches,
-                      double reading, uint64_t bytes)
+/* What all starts of a run share. */
+struct starting {
+    const struct scratch *scratch;
+    uint32_t caches; /* folders that were made */
+    double reading;  /* seconds that reading the file takes */
+    uint64_t bytes;  /* of it */
+    char driver[64]; /* of the device that runs; known behind the first start */
+};
+
+static int time_start(struct bench *bench, const struct start *start, struct starting *starting)
 {
     struct bench_row *row = bench_row_add(bench, BENCH_LOAD, (uint32_t)bench->chosen->rounds, "%s", start->name);
     int code = -1;
@@ -208,39 +272,57 @@ static int time_start(struct bench *bench, const struct start *start, const stru
     if (row == NULL)
         return say_error(bench->chosen->common.json, &bench->error);
     row->unit = "ms";
-    row->cost.bytes = (double)bytes;
+    row->cost.bytes = (double)starting->bytes;
     row->bound = BENCH_BOUND_READ;
-    row->limit = reading;
+    row->limit = starting->reading;
     snprintf(row->limit_name, sizeof row->limit_name, "file read");
     for (uint64_t r = 0; code < 0 && !bench->interrupted && r <= bench->chosen->rounds; r++) {
-        double seconds;
+        struct answer answer;
 
         if (start->before == BEFORE_FORGET_CACHE)
-            next_cache(scratch, ++*caches);
+            next_cache(starting->scratch, ++starting->caches);
+        if (start->before == BEFORE_FORGET_KERNELS)
+            forget_kernels();
         if (start->before == BEFORE_FORGET_FILE)
             forget_file(bench->path);
-        code = start_in_child(bench, start->no_cache, &seconds);
-        if (code < 0 && r > 0 && seconds > 0)
-            bench_row_time(row, seconds);
+        code = start_in_child(bench, start, starting->driver, &answer);
+        if (code < 0 && r > 0 && answer.seconds > 0)
+            bench_row_time(row, answer.seconds);
+        if (code < 0 && answer.seconds > 0)
+            memcpy(starting->driver, answer.driver, sizeof starting->driver);
     }
     return code;
+}
+
+/* Whether the driver has the option precompile: a start with it works. What another one says of it is not shown. */
+static uint32_t compiles_kernels(struct bench *bench, const struct starting *starting)
+{
+    const struct start start = {.name = "", .by_use = 1, .quiet = 1};
+    struct answer answer;
+
+    return start_in_child(bench, &start, starting->driver, &answer) < 0 && !bench->interrupted;
 }
 
 static int run_starts(struct bench *bench, const struct scratch *scratch, uint64_t bytes)
 {
     const uint32_t threads =
         bench->chosen->threads != 0 ? (uint32_t)bench->chosen->threads : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t caches = 0;
     double one = time_reading(bench, bytes, 1), reading = one;
+    struct starting starting = {.scratch = scratch, .bytes = bytes};
     int code = -1;
 
     if (one != 0 && threads > 1)
         reading = time_reading(bench, bytes, threads < MEASURE_RANKS ? threads : MEASURE_RANKS);
     if (one == 0 || reading == 0)
         return say_error(bench->chosen->common.json, &bench->error);
-    next_cache(scratch, caches);
+    starting.reading = one < reading ? one : reading;
+    next_cache(scratch, starting.caches);
     for (uint32_t i = 0; code < 0 && !bench->interrupted && i < sizeof starts / sizeof *starts; i++)
-        code = time_start(bench, &starts[i], scratch, &caches, one < reading ? one : reading, bytes);
+        code = time_start(bench, &starts[i], &starting);
+    if (code >= 0 || bench->interrupted || !compiles_kernels(bench, &starting))
+        return code;
+    for (uint32_t i = 0; code < 0 && !bench->interrupted && i < sizeof kernel_starts / sizeof *kernel_starts; i++)
+        code = time_start(bench, &kernel_starts[i], &starting);
     return code;
 }
 

@@ -25,7 +25,7 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return 0;
 }
 
-static void remove_tree(const char *path)
+void scratch_clear(const char *path)
 {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
@@ -44,7 +44,7 @@ static void keep(const char *path, int handle)
         dup2(null, i);
     while (read(handle, &byte, 1) < 0 && errno == EINTR)
         continue;
-    remove_tree(path);
+    scratch_clear(path);
     _exit(0);
 }
 

@@ -20,6 +20,8 @@ struct scratch {
 /* Makes a folder in $TMPDIR, or in /tmp. To be called before the command has threads. Answers -1 to go on, or an exit
  * code after the error has been said. */
 int scratch_make(uint32_t json, struct scratch *scratch);
+/* Removes what lies in it at a path, folders and all; nothing where there is none. */
+void scratch_clear(const char *path);
 /* Removes it, and waits until it is gone; nothing where there is none. */
 void scratch_remove(struct scratch *scratch);
 

@@ -253,8 +253,19 @@ static uint32_t spreads(const char *key)
            strcmp(key, "memory.budget") == 0;
 }
 
+/* An option of a driver that other pieces run on. */
+static uint32_t is_of_another(const char *key, const char *device)
+{
+    size_t length = strcspn(key, ".");
+
+    if (accel_setting_check(key, "", NULL) != ACCEL_E_NOT_FOUND)
+        return 0;
+    return strncmp(key, device, length) != 0 || device[length] != ':';
+}
+
 /* What the caller set, with units as they are written. */
-static int32_t list_given(const struct accel_plan *plan, struct given_list *list, struct accel_error *error)
+static int32_t list_given(const struct accel_plan *plan, const char *device, struct given_list *list,
+                          struct accel_error *error)
 {
     uint32_t most = accel_plan_setting_count(plan);
 
@@ -268,7 +279,7 @@ static int32_t list_given(const struct accel_plan *plan, struct given_list *list
         uint32_t is_number = setting->value[0] >= '0' && setting->value[0] <= '9';
         char *value = list->values[list->count];
 
-        if (setting->origin != ACCEL_ORIGIN_GIVEN || spreads(setting->key))
+        if (setting->origin != ACCEL_ORIGIN_GIVEN || spreads(setting->key) || is_of_another(setting->key, device))
             continue;
         snprintf(value, GIVEN_TEXT, "%s%s", setting->value,
                  !is_number                            ? ""
@@ -286,7 +297,7 @@ static int32_t make_plan(struct accel_session *session, struct accel_session *pi
     struct given_list given = {0};
     uint32_t count = accel_plan_fact_count(session->plan);
     struct accel_given *facts = calloc((size_t)count + 1, sizeof *facts);
-    int32_t code = list_given(session->plan, &given, error);
+    int32_t code = list_given(session->plan, device, &given, error);
 
     if (code == ACCEL_OK && facts == NULL)
         code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the facts of a piece");

@@ -20,6 +20,15 @@
 #define SDK_ABI_MINOR_TEXT "1"
 /** The decimal text of ACCEL_ABI_MAJOR. */
 #define SDK_ABI_MAJOR_TEXT "0"
+/**
+ * Lowest minor of a core that a driver works with when it is made by the macros below: the first one of the major, and
+ * it does not follow ACCEL_ABI_MINOR. The library for drivers reads what later minors appended only through ACCEL_HAS
+ * and ACCEL_CAN and has the older way beside it. A driver that cannot do without a later member writes its note and its
+ * struct accel_driver itself, with the minor that it needs. Until 1.0 a minor that breaks raises it.
+ */
+#define SDK_ABI_LOWEST 1u
+/** The decimal text of SDK_ABI_LOWEST. */
+#define SDK_ABI_LOWEST_TEXT "1"
 
 #ifdef __cplusplus
 #define SDK_EXPORT extern "C" __attribute__((__visibility__("default")))
@@ -35,11 +44,11 @@
         uint32_t type;                                                                                                 \
         char name[8];                                                                                                  \
         char text[sizeof("abi_major=" SDK_ABI_MAJOR_TEXT "\nabi_minor=" SDK_ABI_MINOR_TEXT                             \
-                         "\nabi_lowest=" SDK_ABI_MINOR_TEXT "\nname=" name_ "\nversion=" version_                      \
+                         "\nabi_lowest=" SDK_ABI_LOWEST_TEXT "\nname=" name_ "\nversion=" version_                     \
                          "\nlicence=" licence_ "\n" more_)];                                                           \
     } accel_note __attribute__((__section__(".note.accel"), __used__, __aligned__(4))) = {                             \
         6u, (uint32_t)sizeof(accel_note.text) - 1u, 1u, "accel",                                                       \
-        "abi_major=" SDK_ABI_MAJOR_TEXT "\nabi_minor=" SDK_ABI_MINOR_TEXT "\nabi_lowest=" SDK_ABI_MINOR_TEXT           \
+        "abi_major=" SDK_ABI_MAJOR_TEXT "\nabi_minor=" SDK_ABI_MINOR_TEXT "\nabi_lowest=" SDK_ABI_LOWEST_TEXT          \
         "\nname=" name_ "\nversion=" version_ "\nlicence=" licence_ "\n" more_}
 
 /**
@@ -54,7 +63,7 @@
         return attach_(&(made_of_), host, minor, out_instance, error);                                                 \
     }                                                                                                                  \
     static const struct accel_driver driver_entry = {                                                                  \
-        sizeof driver_entry, 0,     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, ACCEL_ABI_MINOR,                                 \
+        sizeof driver_entry, 0,     ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, SDK_ABI_LOWEST,                                  \
         (option_count_),     name_, version_,        (options_),      driver_attach};                                  \
     SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,      \
                                           struct accel_error *error);                                                  \

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A device that is lost in the middle of a run, through the command: the run ends with the name of the loss, the device,
+# what to do, and status 1 of a failed run; what was written before it stays written; the other device of the same plan
+# writes all of the text. The driver is the cpu driver's under another name.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+mock=$ACCEL_TEST_BUILDDIR/tests/mock/.libs/lossy.so
+if sanitized; then
+    echo "skipped: a driver that loads a driver, which sanitizers report as a second copy"
+    exit 77
+fi
+
+try 0 "$accelctl" devices --drivers "$mock"
+has "second:cpu0"
+try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time"
+text=$(cat "$work/out")
+
+# lost DEVICE OPTION...: a run that loses second:cpu0; it has written the beginning of the text.
+lost()
+{
+    try 1 "$accelctl" run "$f32" --drivers "$mock" --greedy -n 48 -q --prompt "Once upon a time" "$@"
+    one_error "device second:cpu0 was lost: the mock was told to lose it in run"
+    checks=$((checks + 1))
+    grep -q '(ACCEL_E_DEVICE_LOST)$' "$work/err" || fail "the loss has no name: $(cat "$work/err")"
+    grep -q '^  remedy: go on with another device' "$work/err" || fail "no remedy: $(cat "$work/err")"
+    written=$(cat "$work/out")
+    case $text in
+    "$written"*) [ -n "$written" ] || fail "nothing was written before the loss" ;;
+    *) fail "what was written before the loss is '$written', no beginning of '$text'" ;;
+    esac
+}
+
+for placement in single 0-1=cpu:cpu0,2-4=second:cpu0 0-2=second:cpu0,3-4=cpu:cpu0; do
+    set -- --set "placement=$placement"
+    [ "$placement" = single ] && set -- --device second:cpu0
+    try 0 "$accelctl" run "$f32" --drivers "$mock" --greedy -q -n 48 --prompt "Once upon a time" "$@"
+    is "$(cat "$work/out")" "$text" "text of a device that is not lost, $placement"
+    lost "$@" --set second.losing=12
+    # The first step, before anything is written.
+    try 1 "$accelctl" run "$f32" --drivers "$mock" --greedy -q -n 48 --prompt "Once upon a time" "$@" \
+        --set second.losing=1
+    one_error "device second:cpu0 was lost"
+done
+
+# Options are for drivers that layers lie on, and for no other.
+try 2 "$accelctl" run "$f32" --drivers "$mock" -q -n 1 --set placement=0-1=cpu:cpu0,2-4=second:cpu0 --set third.losing=1
+one_error 'setting "third.losing" is unknown'
+
+# The same as JSON, for programs: the error has its code and its remedy.
+try 1 "$accelctl" run "$f32" --drivers "$mock" --greedy -n 48 --json --prompt "Once upon a time" --device second:cpu0 \
+    --set second.losing=12
+is "$(value error.code)" ACCEL_E_DEVICE_LOST "code of a loss"
+
+# What the remedy says: the device that is left writes all of the text.
+try 0 "$accelctl" run "$f32" --drivers "$mock" --greedy -q -n 48 --prompt "Once upon a time" --device cpu:cpu0
+is "$(cat "$work/out")" "$text" "text of the device that is left"
+"$accelctl" --help | grep -q "^  1  .*a run" || fail "--help does not say what status 1 is"
+finish

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cpu driver of the build under another name, as a file: its device is lost in the run that its option says, for
+ * tests of the command. ACCEL_TEST_BUILDDIR names the build.
+ */
+#include "tests/mock/second.h"
+
+#include <accel/driver/note.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct accel_option losing = {.size = sizeof(losing),
+                                           .type = ACCEL_OPTION_INTEGER,
+                                           .name = "losing",
+                                           .help = "the run from which on the device is lost; 0: none",
+                                           .highest = 1000000};
+static const struct accel_option *const options[] = {&losing};
+
+SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,
+                                      struct accel_error *error);
+SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver,
+                                      struct accel_error *error)
+{
+    static struct accel_driver driver;
+    const char *build = getenv("ACCEL_TEST_BUILDDIR");
+    const struct accel_driver *loaded;
+    char path[4096];
+
+    (void)major;
+    (void)minor;
+    (void)error;
+    snprintf(path, sizeof(path), "%s/plugins/cpu/.libs/cpu.so", build == NULL ? "." : build);
+    loaded = second_load(path);
+    if (loaded == NULL)
+        return ACCEL_E_NOT_FOUND;
+    driver = *loaded;
+    driver.version = "1.0";
+    driver.options = options;
+    driver.option_count = 1;
+    *out_driver = &driver;
+    return ACCEL_OK;
+}
+
+ACCEL_NOTE("second", "1.0", "Apache-2.0", "depends=$ACCEL_TEST_BUILDDIR\n");
