@@ -44,3 +44,8 @@ tests_bench_quant_LDADD = libaccel-quant.la -lm
 EXTRA_PROGRAMS += tests/bench/batch
 tests_bench_batch_SOURCES = %D%/batch.c
 tests_bench_batch_LDADD = libaccel-model.la libaccel.la
+
+# A warm start, stage by stage.
+EXTRA_PROGRAMS += tests/bench/start
+tests_bench_start_SOURCES = %D%/start.c
+tests_bench_start_LDADD = libaccel-model.la libaccel.la
