@@ -20,6 +20,12 @@
 #define PCI_DOMAIN_NV 0x400A
 #define TOPOLOGY_AMD 0x4037
 #define SUB_GROUP_SIZES_INTEL 0x4108
+#define MOST_SUBGROUPS 0x105C
+#define DOT_CAPABILITIES 0x1073
+#define DOT_PACKED_ACCELERATED 0x1075
+
+/* CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED_KHR of the capabilities. */
+#define DOT_PACKED 1u
 
 /* ---- asking ---- */
 
@@ -76,6 +82,42 @@ static struct place place_of(const struct gpu_runtime *runtime, cl_device_id dev
     return place;
 }
 
+/* Products of bytes packed in words; the first of the answer's truths says that signed ones are one instruction. */
+static uint32_t dots_of(const struct gpu_runtime *runtime, cl_device_id device)
+{
+    cl_bool quick[6] = {CL_FALSE};
+
+    if ((ask_number(runtime, device, DOT_CAPABILITIES, sizeof(cl_bitfield)) & DOT_PACKED) == 0)
+        return 0;
+    if (runtime->cl.GetDeviceInfo(device, DOT_PACKED_ACCELERATED, sizeof quick, quick, NULL) != CL_SUCCESS ||
+        quick[0] == CL_FALSE)
+        return GPU_FEATURE_DOT8;
+    return GPU_FEATURE_DOT8 | GPU_FEATURE_DOT8_FAST;
+}
+
+/* The sizes of subgroups that kernels may ask for (cl_intel_required_subgroup_size); by itself 16 items, or 8 on CPUs,
+ * whose vectors are so long. */
+static void fill_subgroups(const struct gpu_runtime *runtime, cl_device_id device, const char *extensions,
+                           struct gpu_limits *limits)
+{
+    const uint32_t usual = (limits->features & GPU_FEATURE_SOFTWARE) != 0 ? 8 : 16;
+    size_t sizes[16], bytes = 0;
+
+    if ((limits->features & GPU_FEATURE_SUBGROUP) == 0 || !has_word(extensions, "cl_intel_required_subgroup_size") ||
+        runtime->cl.GetDeviceInfo(device, SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != CL_SUCCESS)
+        return;
+    for (size_t i = 0; i < bytes / sizeof *sizes; i++) {
+        uint32_t size = (uint32_t)sizes[i];
+
+        if (limits->subgroups[0] == 0 || size < limits->subgroups[0])
+            limits->subgroups[0] = size;
+        if (size > limits->subgroups[1])
+            limits->subgroups[1] = size;
+        if (limits->subgroup == 0 || size == usual)
+            limits->subgroup = size;
+    }
+}
+
 /* Where OpenCL C has it: as an extension, or in the core of its version. */
 static uint32_t features_of(const struct gpu_runtime *runtime, cl_device_id device, const char *extensions,
                             uint32_t major)
@@ -85,8 +127,10 @@ static uint32_t features_of(const struct gpu_runtime *runtime, cl_device_id devi
     if (has_word(extensions, "cl_khr_fp16"))
         features |= GPU_FEATURE_F16;
     if (has_word(extensions, "cl_khr_integer_dot_product"))
-        features |= GPU_FEATURE_DOT8;
-    if (major >= 2 && has_word(extensions, "cl_khr_subgroups"))
+        features |= dots_of(runtime, device);
+    /* From OpenCL C 3.0 on the number alone says it. */
+    if (major >= 2 && (has_word(extensions, "cl_khr_subgroups") ||
+                       (major >= 3 && ask_number(runtime, device, MOST_SUBGROUPS, sizeof(cl_uint)) != 0)))
         features |= GPU_FEATURE_SUBGROUP;
     if ((features & GPU_FEATURE_SUBGROUP) != 0 && has_word(extensions, "cl_khr_subgroup_shuffle"))
         features |= GPU_FEATURE_SHUFFLE;
@@ -122,6 +166,7 @@ static void fill_limits(const struct gpu_runtime *runtime, cl_device_id device, 
         .reads = 1,
         .host_staging = 1,
     };
+    fill_subgroups(runtime, device, text, limits);
     /* A word of offset reaches so far. */
     if (limits->memory_bytes > UINT64_C(4) << 32)
         limits->memory_bytes = UINT64_C(4) << 32;
@@ -186,9 +231,12 @@ static int32_t tell_device(const struct gpu_runtime *runtime, const struct openc
         snprintf(detail, sizeof detail, "%s (%s): %s", found->id, name, wrong);
         return told->sink->verdict(told->sink, facts.hardware, ACCEL_E_UNSUPPORTED, detail, NULL, error);
     }
-    snprintf(detail, sizeof detail, "version=\"%.100s\" driver=\"%.100s\" units=%u f16=%u dot=%u subgroups=%u", version,
-             driver, limits.units, (limits.features & GPU_FEATURE_F16) != 0, (limits.features & GPU_FEATURE_DOT8) != 0,
-             (limits.features & GPU_FEATURE_SUBGROUP) != 0);
+    snprintf(detail, sizeof detail, "version=\"%.100s\" driver=\"%.100s\" units=%u f16=%u dot=%s subgroups=%u", version,
+             driver, limits.units, (limits.features & GPU_FEATURE_F16) != 0,
+             (limits.features & GPU_FEATURE_DOT8_FAST) != 0 ? "fast"
+             : (limits.features & GPU_FEATURE_DOT8) != 0    ? "emulated"
+                                                            : "0",
+             (limits.features & GPU_FEATURE_SUBGROUP) != 0 ? (limits.subgroup != 0 ? limits.subgroup : 1) : 0);
     if (ask_number(runtime, found->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(cl_bool))) {
         facts.flags |= ACCEL_DEVICE_UNIFIED;
         heap.flags = ACCEL_HEAP_HOST;
@@ -317,7 +365,8 @@ static void make_fingerprint(struct gpu_device *device)
     gpu_mix(device->fingerprint, &device->limits.features, sizeof device->limits.features);
 }
 
-static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found *found, struct gpu_device **out_device,
+static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found *found,
+                          const struct accel_setting *settings, uint32_t setting_count, struct gpu_device **out_device,
                           struct accel_error *error)
 {
     const struct accel_host *host = runtime->host;
@@ -337,6 +386,11 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
     device->platform = found->platform;
     device->device = found->device;
     fill_limits(runtime, found->device, &device->limits);
+    code = gpu_limits_choose(&device->limits, settings, setting_count, error);
+    if (code != ACCEL_OK) {
+        host->release(host, block);
+        return code;
+    }
     ask_text(runtime, found->device, CL_DEVICE_OPENCL_C_VERSION, version, sizeof version);
     device->standard = major_of(version) >= 3   ? "-cl-std=CL3.0"
                        : major_of(version) == 2 ? "-cl-std=CL2.0"
@@ -360,7 +414,6 @@ int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct ac
     struct opencl_found found[DEVICES];
     uint32_t count = 0;
 
-    (void)settings, (void)setting_count;
     *out_device = NULL;
     find_all(runtime, found, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -368,7 +421,7 @@ int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct ac
 
         if (strcmp(found[i].id, id) != 0)
             continue;
-        code = open_found(runtime, &found[i], out_device, error);
+        code = open_found(runtime, &found[i], settings, setting_count, out_device, error);
         if (code == ACCEL_OK)
             *out_limits = (*out_device)->limits;
         return code;

@@ -72,6 +72,8 @@ static int32_t make_options(const struct gpu_device *device, const struct gpu_ke
         add(options, " -D%.*s=%uu", (int)length, name, key->constants[c]);
         name += length + (name[length] == ' ');
     }
+    if (key->subgroup != 0)
+        add(options, " -DSUBGROUP_SIZE=%u", key->subgroup);
     if (options->used >= sizeof options->text)
         return sdk_error(error, ACCEL_E_INTERNAL, "kernel %s: its options are too long", key->source->name);
     return ACCEL_OK;

@@ -318,7 +318,10 @@ static int32_t build(struct gpu_device *device, const char *id, const struct acc
         code = create_cache(device, error);
     for (uint32_t i = 1; i <= GPU_BINDINGS && code == ACCEL_OK; i++)
         code = create_layout(device, i, &device->layouts[i], error);
-    return code;
+    if (code != ACCEL_OK)
+        return code;
+    vulkan_limits(&device->physical, &device->limits);
+    return gpu_limits_choose(&device->limits, settings, setting_count, error);
 }
 
 int32_t vulkan_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
@@ -341,7 +344,6 @@ int32_t vulkan_open(struct gpu_runtime *runtime, const char *id, const struct ac
         vulkan_close(device);
         return code;
     }
-    vulkan_limits(&device->physical, &device->limits);
     *out_limits = device->limits;
     sdk_log(device->host, ACCEL_LOG_INFO, "driver=vulkan device=%s name=\"%s\" validation=%d", id,
             device->physical.properties.deviceName, device->validate);

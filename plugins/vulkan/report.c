@@ -126,6 +126,7 @@ void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *ou
     const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
     uint64_t heap = vulkan_heap_bytes(physical, true);
     uint32_t alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
+    bool control = physical->features.subgroup_control && physical->features.full_subgroups;
 
     *out_limits = (struct gpu_limits){
         .binding_bytes = limits->maxStorageBufferRange,
@@ -136,6 +137,8 @@ void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *ou
         .groups = {limits->maxComputeWorkGroupCount[0], limits->maxComputeWorkGroupCount[1],
                    limits->maxComputeWorkGroupCount[2]},
         .subgroup = physical->subgroup.subgroupSize,
+        .subgroups = {control ? physical->subgroup_sizes.minSubgroupSize : 0,
+                      control ? physical->subgroup_sizes.maxSubgroupSize : 0},
         .features = features_of(physical),
         .vendor = physical->properties.vendorID <= 0xffffu ? physical->properties.vendorID : 0,
         .in_flight = VULKAN_IN_FLIGHT,

@@ -79,6 +79,7 @@ struct gpu_limits {
     uint32_t group_items;   /**< most items of a workgroup */
     uint32_t groups[3];     /**< most workgroups of a dispatch */
     uint32_t subgroup;      /**< items of a subgroup that kernels run with; 0 unknown or changing */
+    uint32_t subgroups[2];  /**< least and most that a pipeline may ask for; 0: it cannot */
     uint32_t features;      /**< GPU_FEATURE_... */
     uint32_t units;         /**< compute units, 0 unknown */
     uint32_t vendor;        /**< PCI vendor id of the maker, 0 unknown: for tables of tuning */

@@ -12,6 +12,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/arena.c \
 	%D%/buffer.c \
 	%D%/cache.c \
+	%D%/features.c \
 	%D%/instance.c \
 	%D%/lower.c \
 	%D%/module.c \

@@ -278,6 +278,8 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
     memset(out_fingerprint, 0, 16);
     room->api->fingerprint(room->device, out_fingerprint);
     gpu_mix(out_fingerprint, &room->limits.arrangement, sizeof room->limits.arrangement);
+    gpu_mix(out_fingerprint, &room->limits.features, sizeof room->limits.features);
+    gpu_mix(out_fingerprint, &room->limits.subgroup, sizeof room->limits.subgroup);
     for (uint32_t s = 0; s < room->api->source_count; s++) {
         const struct gpu_source *source = &room->api->sources[s];
 

@@ -252,6 +252,7 @@ struct form {
     uint32_t is_causal, window, is_capped, is_decode, rounding;
     uint32_t block; /* of a mask; 0: none */
     bool wants_mass;
+    uint32_t sinks;
 };
 
 static void attend_case(struct conform *conform, const uint32_t types[2], const struct form *form)
@@ -266,16 +267,17 @@ static void attend_case(struct conform *conform, const uint32_t types[2], const 
                                             .causal = form->is_causal,
                                             .scale = 2.0f / sqrtf((float)form->size),
                                             .softcap = form->is_capped ? 1.5f : 0,
-                                            .rounding = form->rounding};
+                                            .rounding = form->rounding,
+                                            .sinks = form->sinks};
     a.reference = (struct reference_attention){.heads = form->kv_heads * form->group,
                                                .size = form->size,
                                                .value_size = form->value_size,
                                                .sequences = form->sequences,
                                                .pages = (form->most + form->page - 1) / form->page};
     trial_begin(&trial, conform, form->rounding == ACCEL_Q8_0 ? TRIAL_ROUNDED_Q8 : TRIAL_F32,
-                "%u x %u heads of %u and %u, %u sequences of up to %u in pages of %u%s, window %u%s%s%s",
+                "%u x %u heads of %u and %u, %u sequences of up to %u in pages of %u%s, window %u and %u sinks%s%s%s",
                 form->kv_heads, form->group, form->size, form->value_size, form->sequences, form->most, form->page,
-                form->is_causal ? ", causal" : "", form->window, form->is_capped ? ", capped" : "",
+                form->is_causal ? ", causal" : "", form->window, form->sinks, form->is_capped ? ", capped" : "",
                 form->is_decode ? ", one query each" : "", form->rounding == ACCEL_Q8_0 ? ", rounded" : "");
     lay_out(conform, &a, form->is_decode);
     add_more(conform, &a, form->block, form->wants_mass);
@@ -299,6 +301,7 @@ static struct form random_form(struct conform *conform, uint32_t unit)
     form.sequences = 1 + conform_below(conform, MOST_SEQUENCES);
     form.is_causal = conform_below(conform, 4) != 0;
     form.window = form.is_causal && conform_below(conform, 3) == 0 ? 1 + conform_below(conform, 20) : 0;
+    form.sinks = form.window != 0 ? conform_below(conform, 8) : 0;
     form.is_capped = conform_below(conform, 3) == 0;
     form.is_decode = conform_below(conform, 2);
     form.rounding = conform_below(conform, 3) == 0 ? ACCEL_Q8_0 : 0;
@@ -310,14 +313,15 @@ static void attend_types(struct conform *conform, const uint32_t types[2])
     uint32_t a = (uint32_t)conform_block(types[0]), b = (uint32_t)conform_block(types[1]);
     uint32_t unit = a > b ? a : b, size = unit == 1 ? 16 : unit;
     const struct form forms[] = {
-        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false},
-        {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0, 0, false},
-        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false},
-        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false},
-        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false},
-        {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0, 0, false},
-        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false},
-        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false},
+        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false, 0},
+        {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0, 0, false, 0},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false, 0},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false, 0},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false, 0},
+        {1, 3, size, size, 4, 90, 2, 1, 9, 0, 0, 0, 0, false, 5},
+        {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0, 0, false, 0},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false, 0},
+        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0},
     };
 
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
@@ -342,10 +346,10 @@ static void attend_more(struct conform *conform, uint32_t block, bool wants_mass
     const uint32_t types[2] = {conform->parameter, conform->parameter};
     uint32_t unit = (uint32_t)conform_block(types[0]), size = unit == 1 ? 16 : unit;
     const struct form forms[] = {
-        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, block, wants_mass},
-        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, block, wants_mass},
-        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, block, wants_mass},
-        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, block, wants_mass},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, block, wants_mass, 0},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, block, wants_mass, 0},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, block, wants_mass, 3},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, block, wants_mass, 0},
     };
 
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)

@@ -90,11 +90,14 @@ void reference_rotary(const struct accel_rotary *attributes, const float *x, con
     }
 }
 
-/* Whether a mask hides place `key` from the query at place `p`. */
+/* Whether place `key`, not past it, is hidden from the query at place `p`: it lies before its window and is no sink, or
+ * a mask says so. */
 static int is_hidden(const struct reference_attention *a, uint64_t s, uint64_t p, uint64_t key)
 {
-    uint64_t block = a->attributes->block, blocks, words;
+    uint64_t block = a->attributes->block, window = a->attributes->window, blocks, words;
 
+    if (window != 0 && key + window <= p && key >= a->attributes->sinks)
+        return 1;
     if (a->mask == NULL)
         return 0;
     blocks = (a->pages * a->attributes->page + block - 1) / block;
@@ -109,7 +112,7 @@ static void attend_one(const struct reference_attention *a, uint64_t s, int64_t 
     const struct accel_attention *at = a->attributes;
     uint64_t group = head / (a->heads / at->kv_heads);
     double most = -INFINITY, sum = 0;
-    int64_t begin = at->window != 0 && p >= (int64_t)at->window ? p - (int64_t)at->window + 1 : 0;
+    int64_t begin = at->window != 0 && at->sinks == 0 && p >= (int64_t)at->window ? p - (int64_t)at->window + 1 : 0;
     int64_t end = at->causal ? p + 1 : a->length[s];
 
     memset(y, 0, a->value_size * sizeof(*y));

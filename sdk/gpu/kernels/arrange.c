@@ -76,3 +76,19 @@ const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
                ? &small
                : &gpu;
 }
+
+/* Subgroups that fill workgroups, of a size that the device lets kernels ask for. Where it does not, the kernels of
+ * OpenCL (its memory is bound from its beginning) ask when they run how many there are. */
+void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch)
+{
+    const uint32_t group = launch->constants[0], size = limits->subgroup;
+    uint32_t subgroup = 0;
+
+    if ((limits->features & GPU_FEATURE_SUBGROUP) != 0) {
+        if (limits->subgroups[1] != 0 && size > 1 && group % size == 0)
+            subgroup = launch->subgroup = size;
+        else if (limits->subgroups[1] == 0 && limits->alignment == 0)
+            subgroup = 1;
+    }
+    launch->constants[launch->constant_count++] = subgroup;
+}

@@ -18,6 +18,9 @@
  * ROW_WORD, read by VLOAD at a multiple of VEC words; LOCAL_LOAD and LOCAL_STORE are the same for local arrays of
  * floats (not where GLSL has VEC_ROWS). DOT4 adds up the products of four signed bytes each, in texts compiled with
  * DOT.
+ *
+ * Subgroups: where HAS_SUBGROUP is defined SUBGROUP_SUM, SUBGROUP_MAX and what goes with them are; groups.h is made of
+ * them. A text that takes that file in has a constant SUBGROUP, 0 to leave them alone.
  */
 #include "dialect_glsl.h"
 #include "dialect_opencl.h"

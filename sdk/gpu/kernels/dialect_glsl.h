@@ -6,6 +6,13 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_ballot : require
+#define SUBGROUP_SUM(value) subgroupAdd(value)
+#define SUBGROUP_MAX(value) subgroupMax(value)
+#define SUBGROUP_ITEM gl_SubgroupInvocationID
+#define SUBGROUP_NUMBER gl_SubgroupID
+#define SUBGROUPS gl_NumSubgroups
+#define IS_ONE_SUBGROUP (GROUP <= SUBGROUP)
+#define SUBGROUP_BARRIER subgroupBarrier()
 #endif
 #ifdef DOT
 /* OpSDotKHR of packed bytes. glslc 2023.2 has no name for it. */

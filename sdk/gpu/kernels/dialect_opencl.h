@@ -3,7 +3,28 @@
 #ifdef ACCEL_OPENCL
 #pragma OPENCL FP_CONTRACT ON
 #ifdef DOT
+#ifdef cl_khr_integer_dot_product
+#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
+#endif
 #define DOT4(a, b) dot_4x8packed_ss_int(a, b)
+#endif
+#ifdef HAS_SUBGROUP
+#ifdef cl_khr_subgroups
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+#define SUBGROUP_SUM(value) sub_group_reduce_add(value)
+#define SUBGROUP_MAX(value) sub_group_reduce_max(value)
+#define SUBGROUP_ITEM get_sub_group_local_id()
+#define SUBGROUP_NUMBER get_sub_group_id()
+#define SUBGROUPS get_num_sub_groups()
+#define IS_ONE_SUBGROUP (get_num_sub_groups() == 1u)
+#define SUBGROUP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+/* Where the compiler takes a size of subgroups it is given one. */
+#ifdef SUBGROUP_SIZE
+#define WITH_SUBGROUPS __attribute__((intel_reqd_sub_group_size(SUBGROUP_SIZE)))
+#else
+#define WITH_SUBGROUPS
 #endif
 #define CONSTANT(name)
 #define CONST(name, value) enum { name = value };
@@ -19,7 +40,7 @@
 #define BUFFER_OUT(binding, type, name)
 #define IN(type, name) global const type *restrict name,
 #define OUT(type, name) global type *name,
-#define KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void gpu_main(
+#define KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) WITH_SUBGROUPS void gpu_main(
 #define ENTRY const struct parameters p)
 #define FN static inline
 #define POINTER(type, name) global const type *name,

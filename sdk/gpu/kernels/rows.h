@@ -43,6 +43,9 @@ struct gpu_arrangement {
 /** The arrangement for a device. */
 const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits);
 
+/** Adds the constant SUBGROUP of groups.h to a launch, and the size that it must run with. */
+void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch);
+
 /** A bind of plane 0 of a tensor (or of none) that is read, and of one that is written. */
 struct gpu_bind gpu_read(const struct gpu_tensor *tensor);
 struct gpu_bind gpu_write(const struct gpu_tensor *tensor);

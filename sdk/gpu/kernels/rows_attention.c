@@ -185,6 +185,7 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     launch.source = "attention";
     memcpy(launch.constants, constants, sizeof constants);
     launch.constant_count = sizeof constants / sizeof *constants;
+    gpu_use_subgroups(call->limits, &launch);
     launch.binds[6] = gpu_write(split ? call->scratch : call->outputs[0]);
     if (q->rows != 0)
         memcpy(launch.groups, (uint64_t[]){q->rows, parts, 1}, sizeof launch.groups);

@@ -114,6 +114,9 @@ static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, u
     launch.constants[5] = m;
     launch.constants[6] = arrangement->lanes;
     launch.constant_count = 7;
+    /* Few lanes are a subgroup, which hands x round. */
+    if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement->lanes == call->limits->subgroup)
+        launch.subgroup = arrangement->lanes;
     emit_groups(call, emitter, &launch, FORM_TILE, m, wanted);
 }
 

@@ -24,11 +24,13 @@ void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         .words = {(uint32_t)x->width, (uint32_t)x->rows, gpu_float_word(attributes->epsilon)},
         .word_count = 3};
 
+    gpu_use_subgroups(call->limits, &launch);
     gpu_fold(call->limits, x->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }
 
-static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, const char *source)
+static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, const char *source,
+                      uint32_t has_subgroups)
 {
     const struct gpu_tensor *x = call->inputs[0];
     struct gpu_launch launch = {.source = source,
@@ -39,13 +41,15 @@ static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, 
                                 .words = {(uint32_t)x->width, (uint32_t)x->rows},
                                 .word_count = 2};
 
+    if (has_subgroups)
+        gpu_use_subgroups(call->limits, &launch);
     gpu_fold(call->limits, x->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }
 
 void gpu_softmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
-    emit_rows(call, emitter, "softmax");
+    emit_rows(call, emitter, "softmax", 1);
 }
 
 const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *node)
@@ -58,7 +62,7 @@ const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *n
 
 void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
-    emit_rows(call, emitter, "argmax");
+    emit_rows(call, emitter, "argmax", 0);
 }
 
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
