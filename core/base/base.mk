@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
 	%D%/arena.c %D%/arena.h \
+	%D%/bytes.c %D%/bytes.h \
 	%D%/checked.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/env.c %D%/env.h \

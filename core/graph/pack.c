@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/bytes.h"
 #include "core/base/open.h"
 #include "core/graph/ops.h"
 #include "core/graph/verify.h"
 
 #define MARK 0x31677061u
-#define NO_TEXT 0xffffffffu
 
 /* The numbers of each record; texts and lists follow. */
 struct graph_numbers {
@@ -37,19 +37,6 @@ struct node_numbers {
 
 /* ---- writing ---- */
 
-static void put(struct accel_strbuf *out, const void *data, size_t bytes)
-{
-    if (bytes != 0)
-        accel_strbuf_append(out, data, bytes);
-}
-
-static void put_text(struct accel_strbuf *out, const char *text)
-{
-    uint32_t bytes = text ? (uint32_t)strlen(text) : NO_TEXT;
-    put(out, &bytes, sizeof(bytes));
-    put(out, text, text ? bytes : 0);
-}
-
 static void put_value(const struct accel_value *value, struct accel_strbuf *out)
 {
     struct value_numbers numbers = {.role = value->role,
@@ -59,10 +46,10 @@ static void put_value(const struct accel_value *value, struct accel_strbuf *out)
                                     .high = value->high,
                                     .bytes = value->data ? value->bytes : 0};
     memcpy(numbers.dims, value->dims, sizeof(numbers.dims));
-    put(out, &numbers, sizeof(numbers));
-    put_text(out, value->name);
-    put_text(out, value->key);
-    put(out, value->data, numbers.bytes);
+    accel_bytes_put(out, &numbers, sizeof(numbers));
+    accel_bytes_put_text(out, value->name);
+    accel_bytes_put_text(out, value->key);
+    accel_bytes_put(out, value->data, numbers.bytes);
 }
 
 static void put_node(const struct accel_node *node, struct accel_strbuf *out)
@@ -70,23 +57,23 @@ static void put_node(const struct accel_node *node, struct accel_strbuf *out)
     struct node_numbers numbers = {node->op, node->minor, node->input_count, node->output_count, 0, 0};
     if (node->attributes != NULL)
         memcpy(&numbers.attribute_bytes, node->attributes, sizeof(uint32_t));
-    put(out, &numbers, sizeof(numbers));
-    put_text(out, node->name);
-    put(out, node->inputs, node->input_count * sizeof(uint32_t));
-    put(out, node->outputs, node->output_count * sizeof(uint32_t));
-    put(out, node->attributes, numbers.attribute_bytes);
+    accel_bytes_put(out, &numbers, sizeof(numbers));
+    accel_bytes_put_text(out, node->name);
+    accel_bytes_put(out, node->inputs, node->input_count * sizeof(uint32_t));
+    accel_bytes_put(out, node->outputs, node->output_count * sizeof(uint32_t));
+    accel_bytes_put(out, node->attributes, numbers.attribute_bytes);
 }
 
 void accel_graph_pack(const struct accel_graph *graph, struct accel_strbuf *out)
 {
     struct graph_numbers numbers = {MARK, graph->symbol_count, graph->value_count, graph->node_count};
-    put(out, &numbers, sizeof(numbers));
-    put_text(out, graph->name);
+    accel_bytes_put(out, &numbers, sizeof(numbers));
+    accel_bytes_put_text(out, graph->name);
     for (uint32_t i = 0; i < graph->symbol_count; i++) {
         const struct accel_symbol *symbol = graph->symbols[i];
         struct symbol_numbers it = {symbol->kind, 0, symbol->lowest, symbol->highest, symbol->multiple};
-        put(out, &it, sizeof(it));
-        put_text(out, symbol->name);
+        accel_bytes_put(out, &it, sizeof(it));
+        accel_bytes_put_text(out, symbol->name);
     }
     for (uint32_t i = 0; i < graph->value_count; i++)
         put_value(graph->values[i], out);
@@ -96,92 +83,11 @@ void accel_graph_pack(const struct accel_graph *graph, struct accel_strbuf *out)
 
 /* ---- reading ---- */
 
-/* The first failure sticks: nothing is taken after it. */
-struct reader {
-    const char *data;
-    size_t bytes;
-    size_t place;
-    struct accel_arena *arena;
-    int32_t code;
-    struct accel_error *error;
-};
-
-static void fail(struct reader *reader, int32_t code, const char *what)
+static const struct accel_symbol *take_symbol(struct accel_bytes_reader *reader)
 {
-    if (reader->code == ACCEL_OK)
-        reader->code = accel_error_set(reader->error, code, "a packed graph: %s at byte %zu", what, reader->place);
-}
-
-/* The next bytes, or NULL. */
-static const char *take(struct reader *reader, uint64_t bytes, const char *what)
-{
-    const char *at = reader->data + reader->place;
-    if (reader->code != ACCEL_OK)
-        return NULL;
-    if (bytes > reader->bytes - reader->place) {
-        fail(reader, ACCEL_E_CORRUPT, what);
-        return NULL;
-    }
-    reader->place += (size_t)bytes;
-    return at;
-}
-
-static void take_numbers(struct reader *reader, void *out, size_t bytes, const char *what)
-{
-    const char *at = take(reader, bytes, what);
-    if (at != NULL)
-        memcpy(out, at, bytes);
-    else
-        memset(out, 0, bytes);
-}
-
-/* Aligned memory for a copy of the next bytes; NULL for none. */
-static void *take_copy(struct reader *reader, uint64_t bytes, const char *what)
-{
-    const char *at = take(reader, bytes, what);
-    void *copy;
-    if (at == NULL || bytes == 0)
-        return NULL;
-    copy = accel_arena_alloc(reader->arena, (size_t)bytes, 64);
-    if (copy == NULL)
-        fail(reader, ACCEL_E_MEMORY, "no memory");
-    else
-        memcpy(copy, at, (size_t)bytes);
-    return copy;
-}
-
-static const char *take_text(struct reader *reader, bool optional)
-{
-    uint32_t bytes;
-    const char *at;
-    char *text;
-    take_numbers(reader, &bytes, sizeof(bytes), "the length of a text is missing");
-    if (optional && bytes == NO_TEXT)
-        return NULL;
-    if (bytes > ACCEL_NAME_LIMIT)
-        fail(reader, ACCEL_E_CORRUPT, "too long a text");
-    at = take(reader, bytes, "a text is missing");
-    if (at == NULL)
-        return NULL;
-    text = accel_arena_strndup(reader->arena, at, bytes);
-    if (text == NULL)
-        fail(reader, ACCEL_E_MEMORY, "no memory");
-    return text;
-}
-
-static void *make(struct reader *reader, size_t count, size_t bytes)
-{
-    void *memory = reader->code == ACCEL_OK ? accel_arena_array(reader->arena, count, bytes) : NULL;
-    if (memory == NULL)
-        fail(reader, ACCEL_E_MEMORY, "no memory");
-    return memory;
-}
-
-static const struct accel_symbol *take_symbol(struct reader *reader)
-{
-    struct accel_symbol *symbol = make(reader, 1, sizeof(*symbol));
+    struct accel_symbol *symbol = accel_bytes_make(reader, 1, sizeof(*symbol));
     struct symbol_numbers it;
-    take_numbers(reader, &it, sizeof(it), "a symbol is missing");
+    accel_bytes_take_numbers(reader, &it, sizeof(it), "a symbol is missing");
     if (symbol == NULL)
         return NULL;
     *symbol = (struct accel_symbol){.size = sizeof(*symbol),
@@ -189,15 +95,15 @@ static const struct accel_symbol *take_symbol(struct reader *reader)
                                     .lowest = it.lowest,
                                     .highest = it.highest,
                                     .multiple = it.multiple,
-                                    .name = take_text(reader, false)};
+                                    .name = accel_bytes_take_text(reader, ACCEL_NAME_LIMIT, false)};
     return symbol;
 }
 
-static const struct accel_value *take_value(struct reader *reader)
+static const struct accel_value *take_value(struct accel_bytes_reader *reader)
 {
-    struct accel_value *value = make(reader, 1, sizeof(*value));
+    struct accel_value *value = accel_bytes_make(reader, 1, sizeof(*value));
     struct value_numbers it;
-    take_numbers(reader, &it, sizeof(it), "a value is missing");
+    accel_bytes_take_numbers(reader, &it, sizeof(it), "a value is missing");
     if (value == NULL)
         return NULL;
     *value = (struct accel_value){.size = sizeof(*value),
@@ -208,41 +114,43 @@ static const struct accel_value *take_value(struct reader *reader)
                                   .high = it.high,
                                   .bytes = it.bytes};
     memcpy(value->dims, it.dims, sizeof(it.dims));
-    value->name = take_text(reader, false);
-    value->key = take_text(reader, true);
-    value->data = take_copy(reader, it.bytes, "the data of a constant is missing");
+    value->name = accel_bytes_take_text(reader, ACCEL_NAME_LIMIT, false);
+    value->key = accel_bytes_take_text(reader, ACCEL_NAME_LIMIT, true);
+    value->data = accel_bytes_take_copy(reader, it.bytes, "the data of a constant is missing");
     return value;
 }
 
-static const struct accel_node *take_node(struct reader *reader)
+static const struct accel_node *take_node(struct accel_bytes_reader *reader)
 {
-    struct accel_node *node = make(reader, 1, sizeof(*node));
+    struct accel_node *node = accel_bytes_make(reader, 1, sizeof(*node));
     struct node_numbers it;
     uint32_t size = 0;
-    take_numbers(reader, &it, sizeof(it), "a node is missing");
+    accel_bytes_take_numbers(reader, &it, sizeof(it), "a node is missing");
     if (node == NULL)
         return NULL;
     if (it.attribute_bytes > ACCEL_OPEN_LIMIT || (it.attribute_bytes != 0 && it.attribute_bytes < 8))
-        fail(reader, ACCEL_E_CORRUPT, "attributes of a wrong size");
+        accel_bytes_fail(reader, ACCEL_E_CORRUPT, "attributes of a wrong size");
     *node = (struct accel_node){
         .size = sizeof(*node), .op = it.op, .minor = it.minor, .input_count = it.inputs, .output_count = it.outputs};
-    node->name = take_text(reader, false);
-    node->inputs = take_copy(reader, (uint64_t)it.inputs * sizeof(uint32_t), "the inputs of a node are missing");
-    node->outputs = take_copy(reader, (uint64_t)it.outputs * sizeof(uint32_t), "the outputs of a node are missing");
-    node->attributes = take_copy(reader, it.attribute_bytes, "the attributes of a node are missing");
+    node->name = accel_bytes_take_text(reader, ACCEL_NAME_LIMIT, false);
+    node->inputs =
+        accel_bytes_take_copy(reader, (uint64_t)it.inputs * sizeof(uint32_t), "the inputs of a node are missing");
+    node->outputs =
+        accel_bytes_take_copy(reader, (uint64_t)it.outputs * sizeof(uint32_t), "the outputs of a node are missing");
+    node->attributes = accel_bytes_take_copy(reader, it.attribute_bytes, "the attributes of a node are missing");
     if (node->attributes != NULL)
         memcpy(&size, node->attributes, sizeof(size));
     /* The struct says its own size, and that is what others will read. */
     if (size != it.attribute_bytes)
-        fail(reader, ACCEL_E_CORRUPT, "attributes of another size than they say");
+        accel_bytes_fail(reader, ACCEL_E_CORRUPT, "attributes of another size than they say");
     return node;
 }
 
-static void take_lists(struct reader *reader, struct accel_graph *graph)
+static void take_lists(struct accel_bytes_reader *reader, struct accel_graph *graph)
 {
-    const struct accel_symbol **symbols = make(reader, graph->symbol_count + 1u, sizeof(*symbols));
-    const struct accel_value **values = make(reader, graph->value_count + 1u, sizeof(*values));
-    const struct accel_node **nodes = make(reader, graph->node_count + 1u, sizeof(*nodes));
+    const struct accel_symbol **symbols = accel_bytes_make(reader, graph->symbol_count + 1u, sizeof(*symbols));
+    const struct accel_value **values = accel_bytes_make(reader, graph->value_count + 1u, sizeof(*values));
+    const struct accel_node **nodes = accel_bytes_make(reader, graph->node_count + 1u, sizeof(*nodes));
     for (uint32_t i = 0; i < graph->symbol_count && reader->code == ACCEL_OK; i++)
         symbols[i] = take_symbol(reader);
     for (uint32_t i = 0; i < graph->value_count && reader->code == ACCEL_OK; i++)
@@ -257,27 +165,28 @@ static void take_lists(struct reader *reader, struct accel_graph *graph)
 int32_t accel_graph_unpack(const char *data, size_t bytes, struct accel_arena *arena,
                            const struct accel_graph **out_graph, size_t *out_used, struct accel_error *error)
 {
-    struct reader reader = {data, bytes, 0, arena, ACCEL_OK, error};
+    struct accel_bytes_reader reader = {
+        .data = data, .bytes = bytes, .arena = arena, .subject = "a packed graph", .error = error};
     struct accel_graph *graph;
     struct graph_numbers numbers;
     *out_graph = NULL;
     *out_used = 0;
-    take_numbers(&reader, &numbers, sizeof(numbers), "its head is missing");
+    accel_bytes_take_numbers(&reader, &numbers, sizeof(numbers), "its head is missing");
     /* Each entry takes some bytes, so that counts cannot ask for more memory than the data is worth. */
     if (numbers.mark != MARK || numbers.symbols > ACCEL_GRAPH_SYMBOLS || numbers.values > ACCEL_GRAPH_VALUES ||
         numbers.nodes > ACCEL_GRAPH_NODES ||
         (uint64_t)numbers.values * sizeof(struct value_numbers) +
                 (uint64_t)numbers.nodes * sizeof(struct node_numbers) >
             bytes)
-        fail(&reader, ACCEL_E_CORRUPT, "no packed graph, or wrong counts");
-    graph = make(&reader, 1, sizeof(*graph));
+        accel_bytes_fail(&reader, ACCEL_E_CORRUPT, "no packed graph, or wrong counts");
+    graph = accel_bytes_make(&reader, 1, sizeof(*graph));
     if (graph == NULL)
         return reader.code;
     *graph = (struct accel_graph){.size = sizeof(*graph),
                                   .symbol_count = numbers.symbols,
                                   .value_count = numbers.values,
                                   .node_count = numbers.nodes,
-                                  .name = take_text(&reader, false)};
+                                  .name = accel_bytes_take_text(&reader, ACCEL_NAME_LIMIT, false)};
     take_lists(&reader, graph);
     if (reader.code == ACCEL_OK)
         reader.code = accel_graph_verify(graph, error);
