@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sdk/model/format/rows.h"
 #include "sdk/model/quantize/dense.h"
 #include "sdk/model/quantize/gptq_solve.h"
 
@@ -18,6 +19,7 @@ typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
 struct solver {
     const struct gptq_matrix *matrix;
     struct accel_format format;
+    struct model_rows rows;
     size_t fitted; /* values that are fitted at a time */
     size_t column; /* the first of the block */
     size_t columns;
@@ -41,30 +43,20 @@ void gptq_weights(const float *u, size_t width, float *weight)
     }
 }
 
-/* Lays out the scratch memory. */
+/* Lays out the scratch memory. How a row by itself lies is the same for all rows. */
 static int32_t begin(const struct gptq_matrix *matrix, void *scratch, struct solver *s)
 {
+    const struct accel_model_tensor row = {.rank = 1, .dims = {matrix->width}};
     *s = (struct solver){.matrix = matrix, .product = scratch};
     int32_t code = accel_format_describe(matrix->type, &s->format);
+    if (code == ACCEL_OK)
+        code = model_rows_of(&row, matrix->type, &s->rows);
     s->u = s->product + DENSE_SCRATCH / sizeof(float);
     s->inverse = s->u + BLOCK * BLOCK;
     s->errors = s->inverse + BLOCK;
     s->fitted = s->format.block_values;
     for (uint32_t p = 0; code == ACCEL_OK && p < s->format.planes; p++)
         s->fitted = s->format.row_bytes[p] > 0 ? matrix->width : s->fitted;
-    return code;
-}
-
-/* Pointers to the planes of a row. */
-static int32_t planes_of(const struct solver *s, unsigned char *row, void *out_planes[ACCEL_FORMAT_PLANES])
-{
-    int32_t code = ACCEL_OK;
-    for (uint32_t p = 0; p < s->format.planes && code == ACCEL_OK; p++) {
-        size_t bytes = 0;
-        code = accel_format_row_bytes(s->matrix->type, p, s->matrix->width, &bytes);
-        out_planes[p] = row;
-        row += bytes;
-    }
     return code;
 }
 
@@ -168,9 +160,8 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
     int32_t code = ACCEL_OK;
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-        code = planes_of(s, out + r * row_bytes, planes);
-        if (code == ACCEL_OK)
-            code = solve_row(s, values + r * width, s->errors + r * BLOCK, planes);
+        model_row_planes(&s->rows, out + r * row_bytes, planes);
+        code = solve_row(s, values + r * width, s->errors + r * BLOCK, planes);
     }
     if (code == ACCEL_OK && after < width)
         dense_multiply(&rest, s->product);
@@ -307,9 +298,8 @@ static int32_t refine_block(const struct solver *s, const float *weights, float 
     dense_multiply(&product, s->product);
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
-        code = planes_of(s, out + r * row_bytes, planes);
-        if (code == ACCEL_OK)
-            code = refine_row(s, lost + r * width, weights + r * width, s->errors + r * BLOCK, planes);
+        model_row_planes(&s->rows, out + r * row_bytes, planes);
+        code = refine_row(s, lost + r * width, weights + r * width, s->errors + r * BLOCK, planes);
     }
     return code;
 }
@@ -334,9 +324,8 @@ int32_t gptq_refine(const struct gptq_matrix *matrix, const float *weights, floa
     for (size_t r = 0; r < rows && code == ACCEL_OK; r++) {
         void *planes[ACCEL_FORMAT_PLANES] = {NULL};
         float *row = lost + r * matrix->width;
-        code = planes_of(&s, out + r * row_bytes, planes);
-        if (code == ACCEL_OK)
-            code = accel_format_decode(matrix->type, (const void *const *)planes, matrix->width, row);
+        model_row_planes(&s.rows, out + r * row_bytes, planes);
+        code = accel_format_decode(matrix->type, (const void *const *)planes, matrix->width, row);
         for (size_t i = 0; i < matrix->width && code == ACCEL_OK; i++)
             row[i] = weights[r * matrix->width + i] - row[i];
     }
