@@ -13,5 +13,5 @@ libaccel_core_la_SOURCES += \
 	%D%/probe.c %D%/probe.h \
 	%D%/search.c %D%/search.h \
 	%D%/trust.c %D%/trust.h \
-	%D%/wire.c %D%/wire.h %D%/wire_reader.h \
+	%D%/wire.c %D%/wire.h %D%/wire_record.h \
 	%D%/wire_devices.c

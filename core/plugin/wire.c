@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
-#include "core/plugin/wire_reader.h"
+#include "core/plugin/wire_record.h"
 
 /* Numbers of one piece of hardware, followed by its texts: name, compatible, cpu_set, files. */
 struct hardware_numbers {
@@ -29,6 +29,24 @@ void accel_wire_put(struct accel_strbuf *out, uint32_t tag, const void *data, si
     struct accel_wire_head head = {tag, (uint32_t)bytes};
     accel_strbuf_append(out, (const char *)&head, sizeof(head));
     accel_strbuf_append(out, data, bytes);
+}
+
+void accel_wire_begin(struct accel_strbuf *record, const void *numbers, size_t bytes)
+{
+    accel_strbuf_init(record, ACCEL_WIRE_BYTES);
+    accel_strbuf_append(record, numbers, bytes);
+}
+
+void accel_wire_add_text(struct accel_strbuf *record, const char *text)
+{
+    accel_strbuf_append(record, text, strlen(text) + 1);
+}
+
+void accel_wire_end(struct accel_strbuf *record, uint32_t tag, struct accel_strbuf *out)
+{
+    if (!record->failed)
+        accel_wire_put(out, tag, record->text, record->length);
+    accel_strbuf_free(record);
 }
 
 void accel_wire_put_version(struct accel_strbuf *out)
@@ -63,11 +81,6 @@ void accel_wire_put_done(struct accel_strbuf *out, uint32_t devices)
     accel_wire_put(out, ACCEL_WIRE_DONE, &devices, sizeof(devices));
 }
 
-static void put_text(struct accel_strbuf *out, const char *text)
-{
-    accel_strbuf_append(out, text, strlen(text) + 1);
-}
-
 void accel_wire_put_hardware(struct accel_strbuf *out, const struct accel_hardware *hardware)
 {
     struct hardware_numbers numbers = {hardware->kind,       hardware->domain,       hardware->bus,
@@ -75,17 +88,14 @@ void accel_wire_put_hardware(struct accel_strbuf *out, const struct accel_hardwa
                                        hardware->device,     hardware->device_class, hardware->numa_node,
                                        hardware->file_count, hardware->threads,      0,
                                        hardware->memory};
-    struct accel_strbuf body = {0};
-    accel_strbuf_init(&body, ACCEL_WIRE_BYTES);
-    accel_strbuf_append(&body, (const char *)&numbers, sizeof(numbers));
-    put_text(&body, hardware->name);
-    put_text(&body, hardware->compatible);
-    put_text(&body, hardware->cpu_set);
+    struct accel_strbuf record;
+    accel_wire_begin(&record, &numbers, sizeof(numbers));
+    accel_wire_add_text(&record, hardware->name);
+    accel_wire_add_text(&record, hardware->compatible);
+    accel_wire_add_text(&record, hardware->cpu_set);
     for (uint32_t i = 0; i < hardware->file_count; i++)
-        put_text(&body, hardware->files[i]);
-    if (!body.failed)
-        accel_wire_put(out, ACCEL_WIRE_HARDWARE, body.text, body.length);
-    accel_strbuf_free(&body);
+        accel_wire_add_text(&record, hardware->files[i]);
+    accel_wire_end(&record, ACCEL_WIRE_HARDWARE, out);
 }
 
 int32_t accel_wire_next(struct accel_wire_reader *all, uint32_t *out_tag, struct accel_wire_reader *out_record,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/plugin/wire_reader.h"
+#include "core/plugin/wire_record.h"
 
 /* Numbers of one device, followed by those of its heaps, its types, and its texts: id, name, detail, names of heaps. */
 struct device_numbers {
@@ -23,11 +23,6 @@ struct verdict_numbers {
     int32_t code, hardware;
 };
 
-static void put_text(struct accel_strbuf *out, const char *text)
-{
-    accel_strbuf_append(out, text, strlen(text) + 1);
-}
-
 void accel_wire_put_device(struct accel_strbuf *out, const struct accel_facts *facts)
 {
     struct device_numbers numbers = {.kind = facts->kind,
@@ -37,37 +32,31 @@ void accel_wire_put_device(struct accel_strbuf *out, const struct accel_facts *f
                                      .type_count = facts->type_count,
                                      .hardware = facts->hardware,
                                      .limits = *facts->limits};
-    struct accel_strbuf body = {0};
+    struct accel_strbuf record;
     memcpy(numbers.uuid, facts->uuid, sizeof(numbers.uuid));
-    accel_strbuf_init(&body, ACCEL_WIRE_BYTES);
-    accel_strbuf_append(&body, (const char *)&numbers, sizeof(numbers));
+    accel_wire_begin(&record, &numbers, sizeof(numbers));
     for (uint32_t i = 0; i < facts->heap_count; i++) {
         const struct accel_heap *heap = &facts->heaps[i];
         struct heap_numbers one = {heap->bytes, heap->alignment, heap->flags, 0};
-        accel_strbuf_append(&body, (const char *)&one, sizeof(one));
+        accel_strbuf_append(&record, (const char *)&one, sizeof(one));
     }
-    accel_strbuf_append(&body, (const char *)facts->types, facts->type_count * sizeof(*facts->types));
-    put_text(&body, facts->id);
-    put_text(&body, facts->name);
-    put_text(&body, facts->detail);
+    accel_strbuf_append(&record, (const char *)facts->types, facts->type_count * sizeof(*facts->types));
+    accel_wire_add_text(&record, facts->id);
+    accel_wire_add_text(&record, facts->name);
+    accel_wire_add_text(&record, facts->detail);
     for (uint32_t i = 0; i < facts->heap_count; i++)
-        put_text(&body, facts->heaps[i].name);
-    if (!body.failed)
-        accel_wire_put(out, ACCEL_WIRE_DEVICE, body.text, body.length);
-    accel_strbuf_free(&body);
+        accel_wire_add_text(&record, facts->heaps[i].name);
+    accel_wire_end(&record, ACCEL_WIRE_DEVICE, out);
 }
 
 void accel_wire_put_verdict(struct accel_strbuf *out, const struct accel_verdict *verdict)
 {
     struct verdict_numbers numbers = {verdict->code, verdict->hardware};
-    struct accel_strbuf body = {0};
-    accel_strbuf_init(&body, ACCEL_WIRE_BYTES);
-    accel_strbuf_append(&body, (const char *)&numbers, sizeof(numbers));
-    put_text(&body, verdict->text);
-    put_text(&body, verdict->remedy ? verdict->remedy : "");
-    if (!body.failed)
-        accel_wire_put(out, ACCEL_WIRE_VERDICT, body.text, body.length);
-    accel_strbuf_free(&body);
+    struct accel_strbuf record;
+    accel_wire_begin(&record, &numbers, sizeof(numbers));
+    accel_wire_add_text(&record, verdict->text);
+    accel_wire_add_text(&record, verdict->remedy ? verdict->remedy : "");
+    accel_wire_end(&record, ACCEL_WIRE_VERDICT, out);
 }
 
 static struct accel_heap *take_heaps(struct accel_wire_reader *record, uint32_t count, struct accel_arena *arena)

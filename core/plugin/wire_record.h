@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reading records of core/plugin/wire.h, for the files that know their contents. Every length is checked.
+ * The contents of records of core/plugin/wire.h, for the files that know them. Every length is checked.
  */
-#ifndef ACCEL_CORE_PLUGIN_WIRE_READER_H
-#define ACCEL_CORE_PLUGIN_WIRE_READER_H
+#ifndef ACCEL_CORE_PLUGIN_WIRE_RECORD_H
+#define ACCEL_CORE_PLUGIN_WIRE_RECORD_H
 
 #include "core/plugin/wire.h"
+
+/** Begins the contents of a record. What would be longer than ACCEL_WIRE_BYTES fails. */
+void accel_wire_begin(struct accel_strbuf *record, const void *numbers, size_t bytes);
+
+/** Adds a text with its zero byte to the contents. */
+void accel_wire_add_text(struct accel_strbuf *record, const char *text);
+
+/** Appends the record, unless something of it was lost, and frees its contents. */
+void accel_wire_end(struct accel_strbuf *record, uint32_t tag, struct accel_strbuf *out);
 
 /** Bytes that are being read: all of them, or those of one record. */
 struct accel_wire_reader {
