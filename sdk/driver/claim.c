@@ -28,14 +28,6 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others)
     return 1;
 }
 
-static uint32_t reads_weight(const struct accel_graph *graph, const struct accel_node *node)
-{
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != ACCEL_NO_VALUE && graph->values[node->inputs[i]]->role == ACCEL_ROLE_WEIGHT)
-            return 1;
-    return 0;
-}
-
 /* What was added to attention, and a kernel that does not know it would pass over. */
 static const char *check_added(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
@@ -98,7 +90,7 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
     claim->answer = ACCEL_CLAIM_NATIVE;
     claim->kernel = kernel->name;
     claim->tolerance = kernel->tolerance;
-    if (reads_weight(graph, node)) {
+    if (sdk_reads_weight(graph, node)) {
         claim->weights = ACCEL_MAPPED;
         claim->alignment = device->backend->weight_alignment;
     }

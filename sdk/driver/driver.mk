@@ -9,6 +9,8 @@ libaccel_driver_la_SOURCES += \
 	%D%/barrier.c \
 	%D%/claim.c \
 	%D%/estimate.c \
+	%D%/graph.c \
+	%D%/graph.h \
 	%D%/group.c \
 	%D%/instance.c \
 	%D%/later.c \

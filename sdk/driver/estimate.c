@@ -2,21 +2,6 @@
 /* What a module of these graphs will take: a trial of its own bookkeeping, without a step. */
 #include "sdk/driver/program.h"
 
-/* The highest values of a graph's symbols among its buckets, or of the symbols themselves where none are given. Moves
- * *buckets past them. */
-static void highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count, uint64_t *symbols)
-{
-    for (uint32_t s = 0; s < graph->symbol_count; s++)
-        symbols[s] = *buckets == NULL ? graph->symbols[s]->highest : 0;
-    if (*buckets == NULL)
-        return;
-    for (uint32_t b = 0; b < bucket_count; b++)
-        for (uint32_t s = 0; s < graph->symbol_count; s++, ++*buckets)
-            symbols[s] = **buckets > symbols[s] ? **buckets : symbols[s];
-}
-
-#define SYMBOLS 16u
-
 /* Scratch is shared by the sets of a queue: the largest counts. Bookkeeping adds up, with a set for each bucket. */
 static int32_t measure(struct sdk_module *module, const struct accel_compile_options *options, uint64_t *out_scratch,
                        uint64_t *out_program, struct accel_error *error)
@@ -28,17 +13,13 @@ static int32_t measure(struct sdk_module *module, const struct accel_compile_opt
     *out_program = sizeof *module + module->program_count * sizeof(struct sdk_program);
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = module->programs[p].graph;
-        uint64_t symbols[SYMBOLS];
-        uint32_t sets;
+        uint64_t symbols[SDK_SYMBOLS];
+        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
         struct sdk_set *set = NULL;
-        int32_t code;
+        int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
-        if (graph->symbol_count > SYMBOLS)
-            return sdk_error(error, ACCEL_E_LIMIT, "graph %s has %u symbols, at most %u are estimated", graph->name,
-                             graph->symbol_count, SYMBOLS);
-        sets = buckets == NULL ? 1 : options->bucket_counts[p];
-        highest(graph, &buckets, sets, symbols);
-        code = sdk_set_prepare(module, p, symbols, ranks, &set, error);
+        if (code == ACCEL_OK)
+            code = sdk_set_prepare(module, p, symbols, ranks, &set, error);
         if (code != ACCEL_OK)
             return code;
         *out_scratch = set->scratch_bytes > *out_scratch ? set->scratch_bytes : *out_scratch;

@@ -4,8 +4,9 @@
  * library does not know, or structs that end before members that every minor has. Passing over the former would do
  * something else than was asked, and the latter cannot be read, so that both are refused by name.
  */
-#include "sdk/driver/program.h"
+#include "sdk/driver/graph.h"
 
+#include <accel/driver/sdk.h>
 #include <string.h>
 
 int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error)

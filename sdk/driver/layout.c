@@ -4,7 +4,7 @@
  * size): within a few per cent of the lower bound on the graphs of language models, and quadratic in the number of
  * blocks, a few hundred.
  */
-#include "sdk/driver/program.h"
+#include "sdk/driver/graph.h"
 
 #include <stdlib.h>
 

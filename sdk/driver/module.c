@@ -24,24 +24,6 @@ static uint64_t reshape_work(const struct sdk_call *call)
 static const struct sdk_kernel reshape_kernel = {
     .op = ACCEL_OP_RESHAPE, .name = "reshape", .precision = ACCEL_F32, .run = reshape_run, .work = reshape_work};
 
-/* A reshape shares storage with its input where one of both is an intermediate. When the output is bound from outside,
- * the input's storage becomes the output's. */
-static uint32_t share(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output)
-{
-    uint32_t root = roots[input];
-
-    if (graph->values[output]->role == ACCEL_ROLE_INTERMEDIATE) {
-        roots[output] = root;
-        return 1;
-    }
-    if (graph->values[root]->role != ACCEL_ROLE_INTERMEDIATE)
-        return 0;
-    for (uint32_t v = 0; v < graph->value_count; v++)
-        if (roots[v] == root)
-            roots[v] = output;
-    return 1;
-}
-
 static int32_t program_build(struct sdk_module *module, struct sdk_program *program, const struct accel_graph *graph,
                              struct accel_error *error)
 {
@@ -52,7 +34,7 @@ static int32_t program_build(struct sdk_module *module, struct sdk_program *prog
         const char *reason;
 
         if (node->op == ACCEL_OP_RESHAPE) {
-            if (!share(graph, program->roots, node->inputs[0], node->outputs[0]))
+            if (!sdk_alias(graph, program->roots, node->inputs[0], node->outputs[0]))
                 program->kernels[n] = &reshape_kernel;
             continue;
         }

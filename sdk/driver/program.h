@@ -11,6 +11,8 @@
 
 #include <accel/driver/sdk.h>
 
+#include "sdk/driver/graph.h"
+
 #define SDK_IDS 32u /* devices of an instance whose ids are checked */
 
 /** The library's part of an instance. */
@@ -45,15 +47,6 @@ struct sdk_module {
     struct sdk_program *programs;
     uint32_t program_count;
     uint32_t zero;
-};
-
-/* Memory of scratch that lives from node `first` to node `last`. */
-struct sdk_block {
-    uint64_t bytes;
-    uint64_t offset;
-    uint32_t first;
-    uint32_t last;
-    void **address; /* where its address goes when scratch is known */
 };
 
 /* What a set knows of a call beside what the kernel sees. */
@@ -127,9 +120,6 @@ void sdk_set_release(struct sdk_set *set);
 /* Bytes of bookkeeping of a set of this program. */
 uint64_t sdk_set_bytes(const struct sdk_program *program);
 
-/* Gives every block an offset such that no two blocks that live at the same time overlap; answers the bytes in all. */
-uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count);
-
 /* Decides for the dims in the tensors which actions are one group, which groups are worth splitting over `ranks` ranks,
  * and where ranks have to meet. */
 void sdk_share_out(struct sdk_set *set, uint32_t ranks);
@@ -143,15 +133,9 @@ void sdk_extend_lives(struct sdk_set *set);
 /* 1: what one group writes is touched by the other. Groups begin at these actions. */
 uint32_t sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b);
 
-/* Bytes of a row of `width` elements of a scalar type. */
-uint64_t sdk_row_bytes(uint32_t type, uint64_t width);
-
 /* Sets a tensor's dims, rows and width for these symbols. */
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
                         uint32_t count);
-
-/* Evaluates an extent; 0 when it has none for these symbols. */
-uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count);
 
 /* Module slots, one file each. */
 int32_t sdk_module_create(struct accel_driver_device *device, const struct accel_graph *const *graphs,
@@ -161,11 +145,6 @@ int32_t sdk_module_create(struct accel_driver_device *device, const struct accel
                           struct accel_error *error);
 int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_set_description *description,
                        struct accel_driver_set **out_set, struct accel_error *error);
-/** Refuses an open struct that is shorter than `least` bytes (later.c); `what` is its name. */
-int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error);
-/** Refuses by name what graphs and options set and this minor does not know (later.c). */
-int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
-                        const struct accel_compile_options *options, struct accel_error *error);
 int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error);

@@ -4,42 +4,10 @@
 
 #include <string.h>
 
-uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count)
-{
-    if (dim->symbol == 0)
-        return dim->add;
-    if (dim->symbol > count || dim->divide == 0)
-        return 0;
-    return symbols[dim->symbol - 1] * dim->multiply / dim->divide + dim->add;
-}
-
-uint64_t sdk_row_bytes(uint32_t type, uint64_t width)
-{
-    switch (type) {
-    case ACCEL_F32:
-    case ACCEL_I32:
-        return width * 4;
-    case ACCEL_F16:
-    case ACCEL_BF16:
-    case ACCEL_I16:
-        return width * 2;
-    case ACCEL_F64:
-    case ACCEL_I64:
-        return width * 8;
-    default:
-        return width;
-    }
-}
-
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
                         uint32_t count)
 {
-    tensor->rows = 1;
-    for (uint32_t d = 0; d < value->rank; d++) {
-        tensor->dims[d] = sdk_extent(&value->dims[d], symbols, count);
-        if (d + 1 < value->rank)
-            tensor->rows *= tensor->dims[d];
-    }
+    tensor->rows = sdk_extents(value, symbols, count, tensor->dims);
     tensor->width = tensor->dims[value->rank - 1];
     tensor->type = value->type;
     tensor->rank = value->rank;
@@ -118,8 +86,7 @@ static void make_call(struct sdk_set *set, const struct accel_graph *graph, uint
     set->kernels[set->call_count++] = set->program->kernels[n];
 }
 
-/* Block v belongs to value v: empty unless it is a root and an intermediate; from the node that makes it to the last
- * that uses it or an alias of it. */
+/* Block v belongs to value v: empty unless it is a root and an intermediate. */
 static void add_values(struct sdk_set *set, const struct accel_graph *graph)
 {
     const uint32_t *roots = set->program->roots;
@@ -127,25 +94,12 @@ static void add_values(struct sdk_set *set, const struct accel_graph *graph)
     for (uint32_t v = 0; v < graph->value_count; v++) {
         const struct sdk_tensor *tensor = &set->tensors[v];
 
-        set->blocks[v].first = UINT32_MAX;
         if (roots[v] != v || graph->values[v]->role != ACCEL_ROLE_INTERMEDIATE)
             continue;
         set->blocks[v].bytes = tensor->rows * sdk_row_bytes(tensor->type, tensor->width);
         set->blocks[v].address = &set->tensors[v].planes[0];
     }
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        const struct accel_node *node = graph->nodes[n];
-
-        for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
-            uint32_t v = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
-            struct sdk_block *block = v == ACCEL_NO_VALUE ? NULL : &set->blocks[roots[v]];
-
-            if (block == NULL)
-                continue;
-            block->first = n < block->first ? n : block->first;
-            block->last = n;
-        }
-    }
+    sdk_value_lives(graph, roots, set->blocks);
     set->block_count = graph->value_count;
 }
 

@@ -8,30 +8,30 @@
 
 /* ---- what rows ask ---- */
 
+static struct sdk_node plain(const struct gpu_node *node)
+{
+    return (struct sdk_node){.graph = node->graph, .node = node->node};
+}
+
 const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index)
 {
-    if (index >= node->node->input_count || node->node->inputs[index] == ACCEL_NO_VALUE)
-        return NULL;
-    return node->graph->values[node->node->inputs[index]];
+    const struct sdk_node same = plain(node);
+
+    return sdk_input(&same, index);
 }
 
 const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index)
 {
-    return index < node->node->output_count ? node->graph->values[node->node->outputs[index]] : NULL;
+    const struct sdk_node same = plain(node);
+
+    return sdk_output(&same, index);
 }
 
 uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
 {
-    for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const struct accel_value *value = gpu_node_input(node, i);
+    const struct sdk_node same = plain(node);
 
-        if (value != NULL && value->type != ACCEL_F32 && (others >> i & 1u) == 0)
-            return 0;
-    }
-    for (uint32_t i = 0; i < node->node->output_count; i++)
-        if (gpu_node_output(node, i)->type != ACCEL_F32)
-            return 0;
-    return 1;
+    return sdk_all_f32(&same, others);
 }
 
 void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3])

@@ -6,24 +6,6 @@
 
 /* ---- programs ---- */
 
-/* A reshape shares storage with its input where one of both is an intermediate. When the output is bound from outside,
- * the input's storage becomes the output's. */
-static uint32_t share(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output)
-{
-    uint32_t root = roots[input];
-
-    if (graph->values[output]->role == ACCEL_ROLE_INTERMEDIATE) {
-        roots[output] = root;
-        return 1;
-    }
-    if (graph->values[root]->role != ACCEL_ROLE_INTERMEDIATE)
-        return 0;
-    for (uint32_t v = 0; v < graph->value_count; v++)
-        if (roots[v] == root)
-            roots[v] = output;
-    return 1;
-}
-
 static int32_t program_build(struct gpu_room *room, struct gpu_program *program, struct accel_error *error)
 {
     const struct accel_graph *graph = program->graph;
@@ -34,7 +16,7 @@ static int32_t program_build(struct gpu_room *room, struct gpu_program *program,
         const struct accel_node *node = graph->nodes[n];
         const char *reason;
 
-        if (node->op == ACCEL_OP_RESHAPE && share(graph, program->roots, node->inputs[0], node->outputs[0]))
+        if (node->op == ACCEL_OP_RESHAPE && sdk_alias(graph, program->roots, node->inputs[0], node->outputs[0]))
             continue;
         program->rows[n] = gpu_pick(room, graph, n, &reason);
         if (program->rows[n] == NULL)
@@ -63,27 +45,9 @@ static int32_t program_create(struct gpu_room *room, struct gpu_program *program
     return program_build(room, program, error);
 }
 
-/* ---- symbols ---- */
-
-int32_t gpu_highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count,
-                    uint64_t symbols[GPU_SYMBOLS], struct accel_error *error)
-{
-    if (graph->symbol_count > GPU_SYMBOLS)
-        return sdk_error(error, ACCEL_E_LIMIT, "graph %s has %u symbols, at most %u are taken", graph->name,
-                         graph->symbol_count, GPU_SYMBOLS);
-    for (uint32_t s = 0; s < graph->symbol_count; s++)
-        symbols[s] = *buckets == NULL ? graph->symbols[s]->highest : 0;
-    if (*buckets == NULL)
-        return ACCEL_OK;
-    for (uint32_t b = 0; b < bucket_count; b++)
-        for (uint32_t s = 0; s < graph->symbol_count; s++, ++*buckets)
-            symbols[s] = **buckets > symbols[s] ? **buckets : symbols[s];
-    return ACCEL_OK;
-}
-
 /* ---- pipelines ---- */
 
-/* Puts the pipelines of a program on the list of what has to be made, or only counts launches. */
+/* Lowers a program for these symbols: counts its launches and, by `mode`, has the module hold their pipelines. */
 static int32_t walk(struct gpu_module *module, const struct gpu_program *program, const uint64_t *symbols,
                     uint32_t mode, uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
 {
@@ -114,10 +78,10 @@ static int32_t make_pipelines(struct gpu_module *module, const struct accel_comp
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = module->programs[p].graph;
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
-        uint64_t symbols[GPU_SYMBOLS];
+        uint64_t symbols[SDK_SYMBOLS];
         uint64_t scratch;
         uint32_t launches;
-        int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
+        int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
             code = walk(module, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
@@ -313,24 +277,15 @@ int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint
 
 /* ---- claim ---- */
 
-static uint32_t reads_weight(const struct accel_graph *graph, const struct accel_node *node)
-{
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->inputs[i] != ACCEL_NO_VALUE && graph->values[node->inputs[i]]->role == ACCEL_ROLE_WEIGHT)
-            return 1;
-    return 0;
-}
-
 /* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
-static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, const uint64_t *symbols,
-                        struct gpu_tensor *tensors, struct gpu_program *program, struct accel_error *reason)
+static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, struct gpu_tensor *tensors,
+                        struct gpu_program *program, struct accel_error *reason)
 {
     struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
     struct gpu_tensor scratch = {
         .parts = 1, .tile = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
     struct gpu_call call = gpu_call_of(room, program, tensors, n);
 
-    (void)symbols;
     if (program->rows[n]->scratch != NULL) {
         scratch.pitch[0] = program->rows[n]->scratch(&call);
         scratch.width = scratch.dims[0] = scratch.pitch[0] / 4;
@@ -341,8 +296,7 @@ static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, 
 }
 
 static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, struct gpu_tensor *tensors,
-                          struct accel_claim *claim, const uint64_t *symbols, const struct accel_claim_sink *sink,
-                          struct accel_error *error)
+                          struct accel_claim *claim, const struct accel_claim_sink *sink, struct accel_error *error)
 {
     const struct accel_graph *graph = program->graph;
     const struct accel_node *node = graph->nodes[claim->node];
@@ -351,15 +305,15 @@ static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, st
     claim->kernel = "";
     claim->reason = "";
     claim->answer = ACCEL_CLAIM_NATIVE;
-    claim->weights = reads_weight(graph, node) ? ACCEL_RESIDENT : 0;
-    if (node->op == ACCEL_OP_RESHAPE && share(graph, program->roots, node->inputs[0], node->outputs[0])) {
+    claim->weights = sdk_reads_weight(graph, node) ? ACCEL_RESIDENT : 0;
+    if (node->op == ACCEL_OP_RESHAPE && sdk_alias(graph, program->roots, node->inputs[0], node->outputs[0])) {
         claim->kernel = "reshape";
         return sink->claim(sink, claim, error);
     }
     program->rows[claim->node] = gpu_pick(room, graph, claim->node, &claim->reason);
     if (program->rows[claim->node] == NULL) {
         claim->answer = ACCEL_CLAIM_NO;
-    } else if (try_node(room, graph, claim->node, symbols, tensors, program, &reason) != ACCEL_OK) {
+    } else if (try_node(room, graph, claim->node, tensors, program, &reason) != ACCEL_OK) {
         claim->answer = ACCEL_CLAIM_NO;
         claim->reason = reason.text;
     } else {
@@ -391,7 +345,7 @@ static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *grap
     for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
         struct accel_claim claim = {.graph = g, .node = n};
 
-        code = claim_node(room, &program, tensors, &claim, symbols, sink, error);
+        code = claim_node(room, &program, tensors, &claim, sink, error);
     }
     gpu_give(room, memory);
     return code;
@@ -407,10 +361,10 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
     if (code == ACCEL_OK && options != NULL)
         buckets = options->buckets;
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
-        uint64_t symbols[GPU_SYMBOLS];
+        uint64_t symbols[SDK_SYMBOLS];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[g];
 
-        code = gpu_highest(graphs[g], &buckets, sets, symbols, error);
+        code = sdk_highest(graphs[g], &buckets, sets, symbols, error);
         if (code == ACCEL_OK)
             code = claim_graph((struct gpu_room *)base, graphs[g], g, symbols, sink, error);
     }
@@ -492,10 +446,10 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
-        uint64_t symbols[GPU_SYMBOLS];
+        uint64_t symbols[SDK_SYMBOLS];
         uint64_t scratch = 0;
         uint32_t launches = 0;
-        int32_t code = gpu_highest(graph, &buckets, sets, symbols, error);
+        int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
             code = walk(module, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "sdk/driver/program.h"
+#include "sdk/driver/graph.h"
 #include "sdk/gpu/cache.h"
 #include "sdk/gpu/host.h"
 #include "sdk/gpu/kernel.h"
@@ -34,7 +34,6 @@
 #define GPU_STAGING_BYTES (UINT64_C(4) << 20)
 /* What copies within a state pass through, at most or a row. */
 #define GPU_BOUNCE_BYTES (UINT64_C(1) << 18)
-#define GPU_SYMBOLS 16u
 
 /* ---- instance and device ---- */
 
@@ -276,9 +275,6 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
 int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
                      const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
                      struct accel_error *error) ACCEL_NOEXCEPT;
-/* The highest values of a graph's symbols among its buckets, which *buckets is moved past. */
-int32_t gpu_highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count,
-                    uint64_t symbols[GPU_SYMBOLS], struct accel_error *error);
 
 /* ---- set.c ---- */
 

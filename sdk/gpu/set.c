@@ -38,7 +38,6 @@ static void measure(const struct gpu_room *room, struct gpu_skeleton *skeleton, 
         gpu_tensor_measure(&room->limits, &skeleton->tensors[v], graph, v, symbols, most);
 }
 
-/* The storage of an intermediate lives from the node that makes it to the last that uses it or an alias of it. */
 static void plan_values(struct gpu_skeleton *skeleton, const struct gpu_program *program)
 {
     const struct accel_graph *graph = program->graph;
@@ -46,25 +45,13 @@ static void plan_values(struct gpu_skeleton *skeleton, const struct gpu_program 
     for (uint32_t v = 0; v < graph->value_count; v++) {
         struct sdk_block *block = &skeleton->blocks[v];
 
-        *block = (struct sdk_block){.first = UINT32_MAX};
+        *block = (struct sdk_block){.bytes = 0};
         if (program->roots[v] != v || graph->values[v]->role != ACCEL_ROLE_INTERMEDIATE)
             continue;
         block->bytes = gpu_tensor_bytes(&skeleton->tensors[v]);
         block->address = (void **)(void *)&skeleton->offsets[v];
     }
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        const struct accel_node *node = graph->nodes[n];
-
-        for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
-            uint32_t v = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
-            struct sdk_block *block = v == ACCEL_NO_VALUE ? NULL : &skeleton->blocks[program->roots[v]];
-
-            if (block == NULL)
-                continue;
-            block->first = n < block->first ? n : block->first;
-            block->last = n;
-        }
-    }
+    sdk_value_lives(graph, program->roots, skeleton->blocks);
 }
 
 static void plan_scratches(const struct gpu_room *room, struct gpu_skeleton *skeleton,

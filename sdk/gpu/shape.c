@@ -122,12 +122,7 @@ void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tens
 {
     const struct accel_value *shape = graph->values[value];
 
-    tensor->rows = 1;
-    for (uint32_t d = 0; d < shape->rank; d++) {
-        tensor->dims[d] = sdk_extent(&shape->dims[d], symbols, graph->symbol_count);
-        if (d + 1 < shape->rank)
-            tensor->rows *= tensor->dims[d];
-    }
+    tensor->rows = sdk_extents(shape, symbols, graph->symbol_count, tensor->dims);
     tensor->width = tensor->dims[shape->rank - 1];
     tensor->type = shape->type;
     tensor->rank = shape->rank;
