@@ -8,7 +8,6 @@
  */
 #include "format_support.h"
 
-#include <accel/model/safetensors.h>
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 #include <math.h>
@@ -17,8 +16,6 @@
 #include <unistd.h>
 
 #include "sdk/model/format/packed.h"
-
-#define FOLDER_BYTES 256u
 
 static uint32_t seed = 777;
 
@@ -143,25 +140,9 @@ static void write_folder(const char *folder, const struct matrix *m, const struc
         {size, ACCEL_I32, "a.b.g_idx", &m->width, t->order, 1, 0},
     };
     const struct accel_safetensors_entry *entries[5];
-    struct accel_error error = {0};
-    char path[FOLDER_BYTES + 32];
     for (size_t i = 0; i < 5; i++)
         entries[i] = m->gptq ? &theirs[i] : &ours[i];
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-    if (accel_safetensors_write(path, entries, m->gptq || m->asymmetric ? 5 : 4, &error) != ACCEL_OK)
-        fail_msg("%s", error.text);
-    snprintf(path, sizeof(path), "%s/config.json", folder);
-    write_bytes(path, config, strlen(config));
-}
-
-static void remove_folder(const char *folder)
-{
-    char path[FOLDER_BYTES + 32];
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/config.json", folder);
-    unlink(path);
-    assert_int_equal(rmdir(folder), 0);
+    write_checkpoint(folder, entries, m->gptq || m->asymmetric ? 5 : 4, config);
 }
 
 static void check_values(const struct matrix *m, const float *want, const struct accel_model_tensor *tensor,
@@ -223,7 +204,7 @@ static void check(const struct matrix *m, const char *config)
     free(pieces);
     accel_model_file_close(file);
     tensors_free(&t);
-    remove_folder(folder);
+    remove_checkpoint(folder);
 }
 
 /* Most that rounding to halves may lose. */
@@ -340,7 +321,7 @@ static void test_refused(void **state)
         accel_model_file_close(file);
     }
     tensors_free(&t);
-    remove_folder(folder);
+    remove_checkpoint(folder);
 }
 
 int main(void)

@@ -6,7 +6,6 @@
  */
 #include "format_support.h"
 
-#include <accel/model/safetensors.h>
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 #include <stdbool.h>
@@ -15,7 +14,6 @@
 
 #include "sdk/model/format/packed.h"
 
-#define FOLDER_BYTES 256u
 #define MOST_ROWS 640u
 #define MOST_WIDTH 1536u
 
@@ -154,22 +152,7 @@ static void write_folder(const char *folder, const struct packed_file *f, bool w
         {sizeof(*list), ACCEL_I32, "a.b.g_idx", &f->order, f->order_words, 1, 0},
     };
     const struct accel_safetensors_entry *entries[5] = {&list[0], &list[1], &list[2], &list[3], &list[4]};
-    struct accel_error error = {0};
-    char path[FOLDER_BYTES + 32];
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-    assert_int_equal(accel_safetensors_write(path, entries, with_order ? 5 : 4, &error), ACCEL_OK);
-    snprintf(path, sizeof(path), "%s/config.json", folder);
-    write_bytes(path, config, strlen(config));
-}
-
-static void remove_folder(const char *folder)
-{
-    char path[FOLDER_BYTES + 32];
-    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/config.json", folder);
-    unlink(path);
-    assert_int_equal(rmdir(folder), 0);
+    write_checkpoint(folder, entries, with_order ? 5 : 4, config);
 }
 
 /* Pointers to row `row` in the planes that lie one after the other at `bytes`. */
@@ -277,7 +260,7 @@ static void test_gptq(void **state)
         packed_free(&f);
         matrix_free(&m);
     }
-    remove_folder(folder);
+    remove_checkpoint(folder);
 }
 
 static void test_awq(void **state)
@@ -296,7 +279,7 @@ static void test_awq(void **state)
         packed_free(&f);
         matrix_free(&m);
     }
-    remove_folder(folder);
+    remove_checkpoint(folder);
 }
 
 static void refused(const char *folder, int32_t code, const char *word)
@@ -354,7 +337,7 @@ static void test_refused(void **state)
     }
     packed_free(&f);
     matrix_free(&m);
-    remove_folder(folder);
+    remove_checkpoint(folder);
 }
 
 int main(void)

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include <accel/model/file.h>
+#include <accel/model/safetensors.h>
+#include <unistd.h>
 
 /* PATH of a file of the source tree, in a buffer of the caller. */
 static inline const char *source_path(char out[4096], const char *name)
@@ -61,6 +63,31 @@ static inline void write_bytes(const char *path, const void *bytes, size_t lengt
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, length, file), length);
     assert_int_equal(fclose(file), 0);
+}
+
+#define FOLDER_BYTES 256u
+
+/* Writes model.safetensors and config.json to a folder that is there. */
+static inline void write_checkpoint(const char *folder, const struct accel_safetensors_entry *const *entries,
+                                    uint32_t count, const char *config)
+{
+    struct accel_error error = {0};
+    char path[FOLDER_BYTES + 32];
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    if (accel_safetensors_write(path, entries, count, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    write_bytes(path, config, strlen(config));
+}
+
+static inline void remove_checkpoint(const char *folder)
+{
+    char path[FOLDER_BYTES + 32];
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* One line that begins with the file's name. */

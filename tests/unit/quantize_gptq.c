@@ -4,9 +4,8 @@
  * scheme, groups without negative values included; a session over them computes what one over the decoded values does;
  * a run that was killed is taken up and ends in the same bytes.
  */
-#include "session_support.h"
+#include "quantize_support.h"
 
-#include <accel/model/quantize.h>
 #include <accel/model/safetensors.h>
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
@@ -47,22 +46,6 @@ static void write_text(const char *folder, const char *name, const char *text)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-}
-
-static int32_t write_as(const char *in, const char *out, const struct accel_quantize_options *options,
-                        uint64_t *out_resumed, struct accel_error *error)
-{
-    struct accel_model_file *file = NULL;
-    struct accel_quantize_job *job = NULL;
-    int32_t code = accel_model_file_open(in, NULL, &file, error);
-
-    if (code == ACCEL_OK)
-        code = accel_quantize_plan(file, options, &job, error);
-    if (code == ACCEL_OK)
-        code = accel_quantize_run(job, out, out_resumed, error);
-    accel_quantize_free(job);
-    accel_model_file_close(file);
-    return code;
 }
 
 static struct accel_model_file *open_shown(const char *folder)

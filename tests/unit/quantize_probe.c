@@ -4,43 +4,13 @@
  * more weights, and the same as between two sessions over two files, the second of which holds that weight in that
  * type.
  */
-#include "session_support.h"
+#include "quantize_support.h"
 
-#include <accel/model/quantize.h>
 #include <accel/quant/format.h>
 
 #include "sdk/model/quantize/probe.h"
 
-enum { TOKENS = 60, WINDOW = 40, VOCABULARY = 512 };
-
-struct subject {
-    struct accel_context *context;
-    struct accel_model *model;
-    int32_t ids[TOKENS];
-};
-
-static int set_up(void **state)
-{
-    static struct subject subject;
-    struct accel_error error = {0};
-    char path[PATH_BYTES];
-
-    stories_path(path);
-    subject.context = make_context();
-    OK(accel_model_open(path, NULL, &subject.model, &error));
-    for (int i = 0; i < TOKENS; i++)
-        subject.ids[i] = (i * 37 + 11) % VOCABULARY;
-    *state = &subject;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct subject *subject = *state;
-
-    close_all(NULL, subject->model, subject->context);
-    return 0;
-}
+enum { TOKENS = SUBJECT_TOKENS, WINDOW = 40, VOCABULARY = SUBJECT_VOCABULARY };
 
 static struct quantize_text text_of(const struct subject *subject)
 {
@@ -189,9 +159,9 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_order, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_two_files, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_cancelled, make_subject, free_subject),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

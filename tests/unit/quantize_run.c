@@ -3,9 +3,8 @@
  * Files written with other types: every tensor equals what the reference encoder makes of the reference decoder's
  * values; a run that was killed is taken up and ends in the same bytes; what cannot be is refused.
  */
-#include "session_support.h"
+#include "quantize_support.h"
 
-#include <accel/model/quantize.h>
 #include <accel/quant/format.h>
 #include <fcntl.h>
 #include <math.h>
@@ -33,29 +32,6 @@ static void names(struct files *f, const char *what)
     snprintf(f->in, PATH_BYTES, "quantize_run-%s-%ld-in.gguf", what, (long)getpid());
     snprintf(f->out, PATH_BYTES, "quantize_run-%s-%ld-out.gguf", what, (long)getpid());
     snprintf(f->again, PATH_BYTES, "quantize_run-%s-%ld-again.gguf", what, (long)getpid());
-}
-
-static void stories(char path[PATH_BYTES])
-{
-    const char *source = getenv("ACCEL_TEST_SRCDIR");
-
-    snprintf(path, PATH_BYTES, "%s/models/stories260K/stories260K-f32.gguf", source == NULL ? "." : source);
-}
-
-static int32_t write_as(const char *in, const char *out, const struct accel_quantize_options *options,
-                        uint64_t *out_resumed, struct accel_error *error)
-{
-    struct accel_model_file *file = NULL;
-    struct accel_quantize_job *job = NULL;
-    int32_t code = accel_model_file_open(in, NULL, &file, error);
-
-    if (code == ACCEL_OK)
-        code = accel_quantize_plan(file, options, &job, error);
-    if (code == ACCEL_OK)
-        code = accel_quantize_run(job, out, out_resumed, error);
-    accel_quantize_free(job);
-    accel_model_file_close(file);
-    return code;
 }
 
 static void *row_of(const struct accel_model_file *file, const struct accel_model_tensor *tensor, uint64_t row,
@@ -118,7 +94,7 @@ static void test_types(void **state)
 
     (void)state;
     names(&f, "types");
-    stories(f.in);
+    stories_path(f.in);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         uint64_t resumed = 99;
 
@@ -143,7 +119,7 @@ static void test_rows(void **state)
 
     (void)state;
     names(&f, "rows");
-    stories(f.in);
+    stories_path(f.in);
     OK(accel_model_file_open(f.in, NULL, &file, &error));
     OK(accel_quantize_plan(file, &options, &job, &error));
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
@@ -337,7 +313,7 @@ static void test_busy(void **state)
 
     (void)state;
     names(&f, "busy");
-    stories(f.in);
+    stories_path(f.in);
     snprintf(part, sizeof part, "%s.part", f.out);
     fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -367,7 +343,7 @@ static void test_refusals(void **state)
 
     (void)state;
     names(&f, "refused");
-    stories(f.in);
+    stories_path(f.in);
     assert_non_null(strstr(refused(f.in, f.out, &options, ACCEL_E_UNSUPPORTED).text, "\"q9\""));
     options.type = "q8_0";
     assert_non_null(strstr(refused(f.in, f.in, &options, ACCEL_E_INVALID).text, "is the file that is read"));
@@ -563,7 +539,7 @@ static void test_targets(void **state)
 
     (void)state;
     names(&f, "targets");
-    stories(f.in);
+    stories_path(f.in);
     assert_non_null(strstr(refused(f.in, "", &options, ACCEL_E_INVALID).text, "name is empty"));
     assert_non_null(strstr(refused(f.in, "new/", &options, ACCEL_E_INVALID).text, "name of a folder"));
     assert_int_equal(mkdir(f.out, 0700), 0);

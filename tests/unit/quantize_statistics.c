@@ -3,40 +3,11 @@
  * Mean squares and products of inputs against sums made here in double, window by window; the same bytes for any number
  * of threads and any limit of memory; what cannot run is refused by name.
  */
-#include "session_support.h"
+#include "quantize_support.h"
 
 #include "sdk/model/quantize/statistics.h"
 
 enum { TOKENS = 45, CHUNK = 16, WEIGHTS = 36, HIDDEN = 64, FFN = 172 };
-
-struct subject {
-    struct accel_context *context;
-    struct accel_model *model;
-    int32_t ids[TOKENS];
-};
-
-static int set_up(void **state)
-{
-    static struct subject subject;
-    struct accel_error error = {0};
-    char path[PATH_BYTES];
-
-    stories_path(path);
-    subject.context = make_context();
-    OK(accel_model_open(path, NULL, &subject.model, &error));
-    for (int i = 0; i < TOKENS; i++)
-        subject.ids[i] = (i * 37 + 11) % 512;
-    *state = &subject;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct subject *subject = *state;
-
-    close_all(NULL, subject->model, subject->context);
-    return 0;
-}
 
 static struct quantize_text text_of(const struct subject *subject)
 {
@@ -314,12 +285,12 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sums, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_last_token, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_threads_and_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cancelled_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_last_token, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_threads_and_memory, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_progress, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_cancelled_run, make_subject, free_subject),
+        cmocka_unit_test_setup_teardown(test_refused, make_subject, free_subject),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

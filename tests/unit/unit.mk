@@ -226,8 +226,8 @@ unit_tests += tests/unit/quantize_solve
 tests_unit_quantize_solve_SOURCES = %D%/quantize_solve.c
 tests_unit_quantize_solve_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_run
-tests_unit_quantize_run_SOURCES = %D%/quantize_run.c %D%/session_support.h tests/bench/random_model.c \
-	tests/bench/random_model.h tools/accelctl/guard.c tools/accelctl/guard.h
+tests_unit_quantize_run_SOURCES = %D%/quantize_run.c %D%/quantize_support.h %D%/session_support.h \
+	tests/bench/random_model.c tests/bench/random_model.h tools/accelctl/guard.c tools/accelctl/guard.h
 tests_unit_quantize_run_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_run_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
@@ -348,7 +348,7 @@ unit_tests += tests/unit/quantize_choose
 tests_unit_quantize_choose_SOURCES = %D%/quantize_choose.c %D%/format_support.h
 tests_unit_quantize_choose_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_gptq
-tests_unit_quantize_gptq_SOURCES = %D%/quantize_gptq.c %D%/session_support.h
+tests_unit_quantize_gptq_SOURCES = %D%/quantize_gptq.c %D%/quantize_support.h %D%/session_support.h
 tests_unit_quantize_gptq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_gptq_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/session_inputs
@@ -356,7 +356,7 @@ tests_unit_session_inputs_SOURCES = %D%/session_inputs.c %D%/session_support.h
 tests_unit_session_inputs_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_inputs_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/quantize_statistics
-tests_unit_quantize_statistics_SOURCES = %D%/quantize_statistics.c %D%/session_support.h
+tests_unit_quantize_statistics_SOURCES = %D%/quantize_statistics.c %D%/quantize_support.h %D%/session_support.h
 tests_unit_quantize_statistics_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_statistics_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/quantize_budget
@@ -367,6 +367,6 @@ tests_unit_quantize_allocate_SOURCES = %D%/quantize_allocate.c %D%/session_suppo
 tests_unit_quantize_allocate_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_allocate_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/quantize_probe
-tests_unit_quantize_probe_SOURCES = %D%/quantize_probe.c %D%/session_support.h
+tests_unit_quantize_probe_SOURCES = %D%/quantize_probe.c %D%/quantize_support.h %D%/session_support.h
 tests_unit_quantize_probe_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_probe_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
