@@ -119,7 +119,7 @@ int32_t abi_compile(struct direct *direct, const struct accel_graph *graph, cons
     if (code == ACCEL_OK && asker.refused != 0)
         return accel_error_set(&conform->error, ACCEL_E_REFUSED, "refused by claim");
     if (code == ACCEL_OK)
-        code = direct->device->table->compile(direct->device, &graph, 1, given, &direct->source, NULL, &task,
+        code = direct->device->table->compile(direct->device, &graph, 1, given, &direct->source.table, NULL, &task,
                                               &direct->module, &conform->error);
     return code;
 }

@@ -222,7 +222,7 @@ static int32_t call_write(struct slot *slot)
 
     slot->blob.writer = (struct accel_blob_writer){.size = sizeof(slot->blob.writer), .write = take_blob};
     slot->blob.count = 0;
-    return direct->device->table->compile(direct->device, &direct->graph, 1, direct_options(), &direct->source,
+    return direct->device->table->compile(direct->device, &direct->graph, 1, direct_options(), &direct->source.table,
                                           &slot->blob.writer, &task, &slot->module, &direct->error);
 }
 
@@ -249,7 +249,7 @@ static int32_t call_load(struct slot *slot)
 
     if (code == ACCEL_OK)
         code = direct->device->table->load(direct->device, slot->blob.bytes, slot->blob.count, &direct->graph, 1,
-                                           &direct->source, &task, &slot->module, &direct->error);
+                                           &direct->source.table, &task, &slot->module, &direct->error);
     return code;
 }
 

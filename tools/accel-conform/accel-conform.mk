@@ -32,6 +32,8 @@ accel_conform_SOURCES = \
 	%D%/reference.h \
 	%D%/run.c \
 	%D%/run.h \
+	%D%/source.c \
+	%D%/source.h \
 	%D%/step.c \
 	%D%/step.h \
 	%D%/tensor.c \

@@ -27,37 +27,14 @@ static const struct accel_attention attention_attributes = {
 
 /* ---- the source ---- */
 
-static const struct conform_tensor *find(const struct accel_source *source, const char *key, uint32_t plane)
+static const struct conform_tensor *find(const struct conform_source *source, const char *key)
 {
     const struct decoder *decoder = (const struct decoder *)source;
 
     for (uint32_t i = 0; i < decoder->tensor_count; i++)
-        if (strcmp(decoder->names[i], key) == 0 && plane < decoder->tensors[i].format.planes)
+        if (strcmp(decoder->names[i], key) == 0)
             return &decoder->tensors[i];
     return NULL;
-}
-
-static int32_t source_map(const struct accel_source *source, const char *key, uint32_t plane, const void **out_address,
-                          uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const struct conform_tensor *tensor = find(source, key, plane);
-
-    if (tensor == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the source has no plane %u of %s", plane, key);
-    *out_address = tensor->planes[plane];
-    *out_bytes = tensor->bytes[plane];
-    return ACCEL_OK;
-}
-
-static int32_t source_read(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
-                           void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const struct conform_tensor *tensor = find(source, key, plane);
-
-    if (tensor == NULL || offset > tensor->bytes[plane] || bytes > tensor->bytes[plane] - offset)
-        return accel_error_set(error, ACCEL_E_INVALID, "the source was asked for what it does not have of %s", key);
-    memcpy(memory, (const char *)tensor->planes[plane] + offset, bytes);
-    return ACCEL_OK;
 }
 
 /* ---- the graph ---- */
@@ -214,7 +191,7 @@ static void add(struct decoder *d, const char *name, uint32_t layer_index, uint3
 bool decoder_make(struct decoder *d, struct conform *conform, uint32_t type)
 {
     memset(d, 0, sizeof(*d));
-    d->source = (struct accel_source){.size = sizeof(d->source), .map = source_map, .read = source_read};
+    conform_source_init(&d->source, find);
     d->conform = conform;
     for (uint32_t l = 0; l < DECODER_LAYERS; l++) {
         add(d, "norm", l, ACCEL_F32, 1, DECODER_WIDTH);

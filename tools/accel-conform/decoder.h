@@ -31,7 +31,7 @@ enum decoder_input {
 
 /** The decoder. The caller owns it; freed with decoder_free. */
 struct decoder {
-    struct accel_source source; /**< first: the driver hands its address back */
+    struct conform_source source; /**< first */
     struct conform *conform;
     struct accel_builder *builder;
     const struct accel_graph *graph;

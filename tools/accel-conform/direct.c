@@ -102,28 +102,9 @@ void direct_host_init(struct direct_host *host)
 
 /* ---- the source of the one weight ---- */
 
-static int32_t source_map(const struct accel_source *source, const char *key, uint32_t plane, const void **out_address,
-                          uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT
+static const struct conform_tensor *find(const struct conform_source *source, const char *key)
 {
-    const struct direct *direct = (const struct direct *)source;
-
-    if (strcmp(key, "w") != 0 || plane != 0)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the source has no plane %u of %s", plane, key);
-    *out_address = direct->weight.planes[0];
-    *out_bytes = direct->weight.bytes[0];
-    return ACCEL_OK;
-}
-
-static int32_t source_read(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
-                           void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const struct direct *direct = (const struct direct *)source;
-
-    if (strcmp(key, "w") != 0 || plane != 0 || offset > direct->weight.bytes[0] ||
-        bytes > direct->weight.bytes[0] - offset)
-        return accel_error_set(error, ACCEL_E_INVALID, "the source was asked for what it does not have of %s", key);
-    memcpy(memory, (const char *)direct->weight.planes[0] + offset, bytes);
-    return ACCEL_OK;
+    return strcmp(key, "w") == 0 ? &((const struct direct *)source)->weight : NULL;
 }
 
 /* ---- stages ---- */
@@ -236,8 +217,8 @@ static int32_t compile(struct direct *direct)
 {
     const struct accel_task task = task_of();
 
-    return direct->device->table->compile(direct->device, &direct->graph, 1, &compile_options, &direct->source, NULL,
-                                          &task, &direct->module, &direct->error);
+    return direct->device->table->compile(direct->device, &direct->graph, 1, &compile_options, &direct->source.table,
+                                          NULL, &task, &direct->module, &direct->error);
 }
 
 /* What the stage is given, or the copy of it that ends early. */
@@ -266,7 +247,7 @@ static int32_t pull(struct direct *direct)
 
     if (direct->weights == NULL)
         return ACCEL_OK;
-    return direct->weights->table->pull(direct->weights, &direct->source, &task, &direct->error);
+    return direct->weights->table->pull(direct->weights, &direct->source.table, &task, &direct->error);
 }
 
 static bool is_bound(const struct direct *direct, uint32_t value)
@@ -508,7 +489,7 @@ bool direct_begin(struct direct *direct, struct conform *conform)
 
     memset(direct, 0, sizeof(*direct));
     direct->conform = conform;
-    direct->source = (struct accel_source){.size = sizeof(direct->source), .map = source_map, .read = source_read};
+    conform_source_init(&direct->source, find);
     direct_host_init(&direct->host);
     conform_tensor_make(conform, ACCEL_F32, DIRECT_WIDTH, DIRECT_WIDTH, &direct->weight);
     for (uint32_t i = 0; i < sizeof(operators) / sizeof(*operators) && !is_broken; i++) {

@@ -10,7 +10,7 @@
 #include <accel/builder.h>
 #include <stdatomic.h>
 
-#include "tools/accel-conform/tensor.h"
+#include "tools/accel-conform/source.h"
 
 /** The kit's host. */
 struct direct_host {
@@ -46,7 +46,7 @@ enum direct_stage {
 
 /** One way. Handles are NULL where their stage was not done. */
 struct direct {
-    struct accel_source source; /**< first */
+    struct conform_source source; /**< first */
     struct conform *conform;
     struct direct_host host;
     struct accel_builder *builder;

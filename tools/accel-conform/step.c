@@ -22,37 +22,12 @@ int32_t step_claim(struct accel_device *device, const struct accel_graph *const 
 
 /* ---- weights ---- */
 
-static const struct conform_tensor *find(const struct accel_source *source, const char *key, uint32_t plane)
+static const struct conform_tensor *find(const struct conform_source *source, const char *key)
 {
     const struct trial *trial = ((const struct step *)source)->trial;
     uint32_t value = accel_graph_find(trial->graph, key);
-    const struct conform_tensor *tensor = value == ACCEL_NO_VALUE ? NULL : trial->values[value].weight;
 
-    return tensor != NULL && plane < tensor->format.planes ? tensor : NULL;
-}
-
-static int32_t source_map(const struct accel_source *source, const char *key, uint32_t plane, const void **out_address,
-                          uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const struct conform_tensor *tensor = find(source, key, plane);
-
-    if (tensor == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "the source has no plane %u of %s", plane, key);
-    *out_address = tensor->planes[plane];
-    *out_bytes = tensor->bytes[plane];
-    return ACCEL_OK;
-}
-
-static int32_t source_read(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
-                           void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const struct conform_tensor *tensor = find(source, key, plane);
-
-    if (tensor == NULL || offset > tensor->bytes[plane] || bytes > tensor->bytes[plane] - offset)
-        return accel_error_set(error, ACCEL_E_INVALID, "the source was asked for %llu bytes at %llu of plane %u of %s",
-                               (unsigned long long)bytes, (unsigned long long)offset, plane, key);
-    memcpy(memory, (const char *)tensor->planes[plane] + offset, bytes);
-    return ACCEL_OK;
+    return value == ACCEL_NO_VALUE ? NULL : trial->values[value].weight;
 }
 
 /* ---- bytes ---- */
@@ -172,10 +147,10 @@ bool step_make(struct step *step, const struct trial *trial)
     int32_t code;
 
     memset(step, 0, sizeof(*step));
-    step->source = (struct accel_source){.size = sizeof(step->source), .map = source_map, .read = source_read};
+    conform_source_init(&step->source, find);
     step->trial = trial;
     step->uses_steps = conform_below(conform, 2) == 0;
-    code = accel_module_create(conform->device, &trial->graph, 1, NULL, &step->source, NULL, &step->module,
+    code = accel_module_create(conform->device, &trial->graph, 1, NULL, &step->source.table, NULL, &step->module,
                                &conform->error);
     if (code == ACCEL_E_REFUSED && trial->is_likely) {
         conform_unclaimed(conform, conform->error.text);
@@ -183,7 +158,8 @@ bool step_make(struct step *step, const struct trial *trial)
         return false;
     }
     return conform_ok(conform, code, "compile") &&
-           conform_ok(conform, accel_weights_create(step->module, &step->source, NULL, &step->weights, &conform->error),
+           conform_ok(conform,
+                      accel_weights_create(step->module, &step->source.table, NULL, &step->weights, &conform->error),
                       "load weights") &&
            conform_ok(conform, accel_queue_create(conform->device, &options, &step->queue, &conform->error),
                       "make a queue") &&

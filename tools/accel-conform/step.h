@@ -8,11 +8,12 @@
 #ifndef ACCEL_TOOLS_CONFORM_STEP_H
 #define ACCEL_TOOLS_CONFORM_STEP_H
 
+#include "tools/accel-conform/source.h"
 #include "tools/accel-conform/trial.h"
 
 /** What a case needs to run. Zeroed where it was not made. */
 struct step {
-    struct accel_source source; /**< first: the driver hands its address back */
+    struct conform_source source; /**< first */
     const struct trial *trial;
     struct accel_module *module;
     struct accel_weights *weights;

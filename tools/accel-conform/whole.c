@@ -39,8 +39,8 @@ static bool compile(struct session *s, uint32_t flags)
     struct accel_compile_options options = {
         .size = sizeof(options), .flags = flags, .buckets = buckets, .bucket_counts = &counts, .ranks = 2};
     struct conform *conform = s->conform;
-    int32_t code = accel_module_create(conform->device, &s->decoder->graph, 1, &options, &s->decoder->source, NULL,
-                                       &s->module, &conform->error);
+    int32_t code = accel_module_create(conform->device, &s->decoder->graph, 1, &options, &s->decoder->source.table,
+                                       NULL, &s->module, &conform->error);
 
     if (code == ACCEL_E_REFUSED || (flags != 0 && code == ACCEL_E_UNSUPPORTED)) {
         conform_unclaimed(conform, conform->error.text);
@@ -48,7 +48,8 @@ static bool compile(struct session *s, uint32_t flags)
         return false;
     }
     return conform_ok(conform, code, "compile") &&
-           conform_ok(conform, accel_weights_create(s->module, &s->decoder->source, NULL, &s->weights, &conform->error),
+           conform_ok(conform,
+                      accel_weights_create(s->module, &s->decoder->source.table, NULL, &s->weights, &conform->error),
                       "load weights");
 }
 
