@@ -2,7 +2,10 @@
 /* Places in few memories: every API bounds the number and the size of allocations. */
 #include "sdk/gpu/room.h"
 
-#define ALIGNED(bytes) (((bytes) + GPU_ALIGNMENT - 1) & ~(uint64_t)(GPU_ALIGNMENT - 1))
+uint64_t gpu_place_bytes(uint64_t bytes)
+{
+    return ((bytes == 0 ? 1 : bytes) + GPU_ALIGNMENT - 1) & ~(uint64_t)(GPU_ALIGNMENT - 1);
+}
 
 uint64_t gpu_arena_limit(const struct gpu_limits *limits)
 {
@@ -30,7 +33,7 @@ int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t 
 
 struct gpu_place gpu_arena_place(struct gpu_arena *arena, uint64_t bytes)
 {
-    uint64_t size = ALIGNED(bytes == 0 ? 1 : bytes);
+    uint64_t size = gpu_place_bytes(bytes);
     struct gpu_place place;
 
     if (arena->count == 0 || arena->sizes[arena->count - 1] + size > arena->limit)

@@ -12,6 +12,8 @@ libaccel_gpu_la_SOURCES = \
 	%D%/arena.c \
 	%D%/buffer.c \
 	%D%/cache.c \
+	%D%/claim.c \
+	%D%/estimate.c \
 	%D%/features.c \
 	%D%/instance.c \
 	%D%/lower.c \

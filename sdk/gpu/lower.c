@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of a graph: which row takes a node, what it emits, and where launches have to wait for one another. */
+/* Launches of a graph: what the row of a node emits, and where launches have to wait for one another. */
 #include "sdk/gpu/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what rows ask ---- */
-
-static struct sdk_node plain(const struct gpu_node *node)
-{
-    return (struct sdk_node){.graph = node->graph, .node = node->node};
-}
-
-const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_input(&same, index);
-}
-
-const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_output(&same, index);
-}
-
-uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_all_f32(&same, others);
-}
+/* ---- what rows emit with ---- */
 
 void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3])
 {
@@ -49,35 +23,6 @@ uint32_t gpu_float_word(float value)
 
     memcpy(&word, &value, sizeof word);
     return word;
-}
-
-const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
-                               const char **out_reason)
-{
-    struct gpu_node view = {graph, graph->nodes[node], &room->limits};
-
-    *out_reason = "no kernel of this driver does this operator";
-    if (view.node->input_count > GPU_INPUTS || view.node->output_count > GPU_OUTPUTS)
-        return NULL;
-    for (uint32_t i = 0; i < gpu_row_count; i++) {
-        const struct gpu_row *row = &gpu_rows[i];
-        const char *reason;
-
-        if (row->op != view.node->op)
-            continue;
-        if ((row->features & ~room->limits.features) != 0) {
-            *out_reason = "the device lacks what the kernel needs";
-            continue;
-        }
-        if (row->check != NULL)
-            reason = row->check(row, &view);
-        else
-            reason = gpu_node_all_f32(&view, 0) ? NULL : "only F32 values";
-        if (reason == NULL)
-            return row;
-        *out_reason = reason;
-    }
-    return NULL;
 }
 
 /* ---- launches ---- */

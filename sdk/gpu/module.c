@@ -2,8 +2,6 @@
 /* Compiling: a row for each node, the storage that values share, constants on the device, and all pipelines. */
 #include "sdk/gpu/room.h"
 
-#include <string.h>
-
 /* ---- programs ---- */
 
 static int32_t program_build(struct gpu_room *room, struct gpu_program *program, struct accel_error *error)
@@ -25,7 +23,7 @@ static int32_t program_build(struct gpu_room *room, struct gpu_program *program,
     return ACCEL_OK;
 }
 
-static uint64_t program_bytes(const struct accel_graph *graph)
+uint64_t gpu_program_bytes(const struct accel_graph *graph)
 {
     return graph->node_count * sizeof(void *) + graph->value_count * (sizeof(struct gpu_place) + sizeof(uint32_t)) + 1;
 }
@@ -34,7 +32,7 @@ static int32_t program_create(struct gpu_room *room, struct gpu_program *program
                               struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_PROGRAM, program_bytes(graph), &memory, error);
+    int32_t code = gpu_take(room, ACCEL_MEMORY_PROGRAM, gpu_program_bytes(graph), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -47,9 +45,8 @@ static int32_t program_create(struct gpu_room *room, struct gpu_program *program
 
 /* ---- pipelines ---- */
 
-/* Lowers a program for these symbols: counts its launches and, by `mode`, has the module hold their pipelines. */
-static int32_t walk(struct gpu_module *module, const struct gpu_program *program, const uint64_t *symbols,
-                    uint32_t mode, uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
+int32_t gpu_program_walk(struct gpu_module *module, const struct gpu_program *program, const uint64_t *symbols,
+                         uint32_t mode, uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error)
 {
     struct gpu_room *room = module->room;
     struct gpu_emitter emitter = {
@@ -84,7 +81,7 @@ static int32_t make_pipelines(struct gpu_module *module, const struct accel_comp
         int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
-            code = walk(module, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
+            code = gpu_program_walk(module, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
         if (code != ACCEL_OK)
             return code;
     }
@@ -198,8 +195,8 @@ static const struct accel_module_table module_table = {
     .report = module_report,
 };
 
-static int32_t module_create(struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t graph_count,
-                             struct gpu_module **out_module, struct accel_error *error)
+int32_t gpu_module_create(struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t graph_count,
+                          struct gpu_module **out_module, struct accel_error *error)
 {
     struct gpu_module *module;
     void *memory = NULL;
@@ -242,7 +239,7 @@ int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "%s keeps no compiled programs", room->api->name);
     code = sdk_check_later(graphs, graph_count, options, error);
     if (code == ACCEL_OK)
-        code = module_create(room, graphs, graph_count, &module, error);
+        code = gpu_module_create(room, graphs, graph_count, &module, error);
     if (code != ACCEL_OK)
         return code;
     code = make_pipelines(module, options, writer != NULL || room->precompiles, task, error);
@@ -273,231 +270,4 @@ int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint
     if (code != ACCEL_OK)
         return code;
     return gpu_module_compile(base, graphs, graph_count, NULL, source, NULL, task, out_module, error);
-}
-
-/* ---- claim ---- */
-
-/* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
-static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, struct gpu_tensor *tensors,
-                        struct gpu_program *program, struct accel_error *reason)
-{
-    struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
-    struct gpu_tensor scratch = {
-        .parts = 1, .tile = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
-    struct gpu_call call = gpu_call_of(room, program, tensors, n);
-
-    if (program->rows[n]->scratch != NULL) {
-        scratch.pitch[0] = program->rows[n]->scratch(&call);
-        scratch.width = scratch.dims[0] = scratch.pitch[0] / 4;
-        call.scratch = &scratch;
-    }
-    program->rows[n]->lower(&call, &emitter);
-    return emitter.code;
-}
-
-static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, struct gpu_tensor *tensors,
-                          struct accel_claim *claim, const struct accel_claim_sink *sink, struct accel_error *error)
-{
-    const struct accel_graph *graph = program->graph;
-    const struct accel_node *node = graph->nodes[claim->node];
-    struct accel_error reason = {.code = ACCEL_OK};
-
-    claim->kernel = "";
-    claim->reason = "";
-    claim->answer = ACCEL_CLAIM_NATIVE;
-    claim->weights = sdk_reads_weight(graph, node) ? ACCEL_RESIDENT : 0;
-    if (node->op == ACCEL_OP_RESHAPE && sdk_alias(graph, program->roots, node->inputs[0], node->outputs[0])) {
-        claim->kernel = "reshape";
-        return sink->claim(sink, claim, error);
-    }
-    program->rows[claim->node] = gpu_pick(room, graph, claim->node, &claim->reason);
-    if (program->rows[claim->node] == NULL) {
-        claim->answer = ACCEL_CLAIM_NO;
-    } else if (try_node(room, graph, claim->node, tensors, program, &reason) != ACCEL_OK) {
-        claim->answer = ACCEL_CLAIM_NO;
-        claim->reason = reason.text;
-    } else {
-        claim->reason = "";
-        claim->kernel = program->rows[claim->node]->name;
-        claim->tolerance = program->rows[claim->node]->tolerance;
-    }
-    return sink->claim(sink, claim, error);
-}
-
-static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *graph, uint32_t g, const uint64_t *symbols,
-                           const struct accel_claim_sink *sink, struct accel_error *error)
-{
-    struct gpu_program program = {.graph = graph};
-    struct gpu_tensor *tensors;
-    void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST,
-                            graph->value_count * sizeof(struct gpu_tensor) + program_bytes(graph), &memory, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    tensors = memory;
-    program.rows = (const struct gpu_row **)(void *)(tensors + graph->value_count);
-    program.roots = (uint32_t *)(void *)(program.rows + graph->node_count);
-    for (uint32_t v = 0; v < graph->value_count; v++) {
-        program.roots[v] = v;
-        gpu_tensor_measure(&room->limits, &tensors[v], graph, v, symbols, 1);
-    }
-    for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
-        struct accel_claim claim = {.graph = g, .node = n};
-
-        code = claim_node(room, &program, tensors, &claim, sink, error);
-    }
-    gpu_give(room, memory);
-    return code;
-}
-
-int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
-                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
-                  struct accel_error *error) ACCEL_NOEXCEPT
-{
-    const uint64_t *buckets = NULL;
-    int32_t code = sdk_check_later(graphs, graph_count, options, error);
-
-    if (code == ACCEL_OK && options != NULL)
-        buckets = options->buckets;
-    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
-        uint64_t symbols[SDK_SYMBOLS];
-        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[g];
-
-        code = sdk_highest(graphs[g], &buckets, sets, symbols, error);
-        if (code == ACCEL_OK)
-            code = claim_graph((struct gpu_room *)base, graphs[g], g, symbols, sink, error);
-    }
-    return code;
-}
-
-/* ---- estimate ---- */
-
-struct estimate {
-    uint64_t scratch, program, weights, host;
-    uint64_t stage, bounce; /* the largest weight and row of a state: what copies pass through */
-};
-
-/* What the host keeps of one plane of a weight or part of a state: its row in lists and the record of its memory. */
-#define PLACE_BYTES 256u
-
-/* Adds the weights of a graph that no graph before it has, as they lie on the device. */
-static void add_weights(const struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t g,
-                        struct estimate *out)
-{
-    for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
-        const struct accel_value *value = graphs[g]->values[v];
-        struct gpu_tensor tensor = {.rows = 0};
-        struct gpu_lie lie;
-        uint32_t known = 0;
-
-        if (value->role != ACCEL_ROLE_WEIGHT)
-            continue;
-        for (uint32_t before = 0; before <= g && !known; before++)
-            for (uint32_t o = 0; o < (before == g ? v : graphs[before]->value_count) && !known; o++) {
-                const struct accel_value *other = graphs[before]->values[o];
-
-                known = other->role == ACCEL_ROLE_WEIGHT && strcmp(other->key, value->key) == 0;
-            }
-        if (known)
-            continue;
-        gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
-        gpu_lie_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &lie);
-        out->weights += gpu_lie_all(&lie);
-        out->stage = gpu_lie_all(&lie) > out->stage ? gpu_lie_all(&lie) : out->stage;
-        out->host += sizeof(struct gpu_kept) + strlen(value->key) + 1 + (uint64_t)lie.parts * lie.planes * PLACE_BYTES;
-    }
-}
-
-/* Adds what a graph has beside its launches: constants, padding between the parts of a state, and a ring for what is
- * read where the first one is too small. */
-static void add_values(const struct gpu_room *room, const struct accel_graph *graph, const uint64_t *symbols,
-                       struct estimate *out)
-{
-    for (uint32_t v = 0; v < graph->value_count; v++) {
-        const struct accel_value *value = graph->values[v];
-        struct gpu_tensor tensor = {.rows = 0};
-
-        if (value->role == ACCEL_ROLE_CONSTANT)
-            out->program += (value->bytes + GPU_ALIGNMENT) & ~(uint64_t)(GPU_ALIGNMENT - 1);
-        if (value->role != ACCEL_ROLE_STATE && value->role != ACCEL_ROLE_OUTPUT)
-            continue;
-        gpu_tensor_measure(&room->limits, &tensor, graph, v, symbols, 1);
-        if (value->role == ACCEL_ROLE_STATE) {
-            out->program += GPU_ALIGNMENT;
-            out->host += PLACE_BYTES;
-            out->bounce = tensor.pitch[0] > out->bounce ? tensor.pitch[0] : out->bounce;
-            if (out->bounce < GPU_BOUNCE_BYTES)
-                out->bounce = GPU_BOUNCE_BYTES;
-        } else if (!room->limits.reads && gpu_tensor_bytes(&tensor) > GPU_DOWNLOAD_BYTES) {
-            out->program += gpu_tensor_bytes(&tensor) + 4096;
-        }
-    }
-}
-
-static int32_t measure(struct gpu_module *module, const struct accel_graph *const *graphs,
-                       const struct accel_compile_options *options, struct estimate *out, struct accel_error *error)
-{
-    const uint64_t *buckets = options == NULL ? NULL : options->buckets;
-
-    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) + module->room->cache.bytes,
-                             .program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
-                                        2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->room->limits)};
-    for (uint32_t p = 0; p < module->program_count; p++) {
-        const struct accel_graph *graph = graphs[p];
-        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
-        uint64_t symbols[SDK_SYMBOLS];
-        uint64_t scratch = 0;
-        uint32_t launches = 0;
-        int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
-
-        if (code == ACCEL_OK)
-            code = walk(module, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);
-        if (code != ACCEL_OK)
-            return code;
-        out->scratch = scratch > out->scratch ? scratch : out->scratch;
-        out->program += program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_TAKES) +
-                        (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
-        out->program += launches * (sizeof(struct gpu_compiled) + sizeof(struct gpu_hold));
-        out->host += gpu_skeleton_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;
-        add_weights(module->room, graphs, p, out);
-        add_values(module->room, graph, symbols, out);
-    }
-    out->program += out->stage < GPU_STAGING_BYTES ? out->stage : GPU_STAGING_BYTES;
-    out->program += out->bounce;
-    return ACCEL_OK;
-}
-
-int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
-                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
-                     struct accel_error *error) ACCEL_NOEXCEPT
-{
-    struct gpu_room *room = (struct gpu_room *)base;
-    struct gpu_module *module = NULL;
-    struct estimate bytes;
-    int32_t code = module_create(room, graphs, graph_count, &module, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    code = measure(module, graphs, options, &bytes, error);
-    module_free(&module->base);
-    if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_WEIGHTS, bytes.weights, bytes.weights,
-                           "planes of weights with rows padded to 4 bytes and planes to 256", error);
-    if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, bytes.scratch, bytes.scratch,
-                           "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
-    if (code == ACCEL_OK)
-        code = sink->bytes(
-            sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
-            "extents of every value, recordings of every launch, a queue, what copies pass through, constants, "
-            "padding of states; what the API keeps is not in it",
-            error);
-    if (code == ACCEL_OK)
-        code =
-            sink->bytes(sink, 0, ACCEL_MEMORY_HOST, 0, bytes.host,
-                        "a record of every weight, part of a state and buffer, the file of compiled kernels while it "
-                        "is read; what the API keeps is not in it",
-                        error);
-    return code;
 }

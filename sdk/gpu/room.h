@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside of the host room. instance.c: instance and device; pipeline.c: pipelines, made once for each key; shape.c:
- * extents, pitches and parts of values; lower.c: launches of a graph; module.c, set.c, weights.c, state.c, buffer.c,
- * queue.c: the objects of the driver ABI; arena.c: places in few memories; transfer.c: copies outside of any queue.
+ * extents, pitches and parts of values; claim.c: rows of nodes; lower.c: launches of a graph; estimate.c; module.c,
+ * set.c, weights.c, state.c, buffer.c, queue.c: the objects of the driver ABI; arena.c: places in few memories;
+ * transfer.c: copies outside of any queue.
  *
  * Locks: gpu_room.lock guards the list of pipelines, gpu_transfer.lock the transfer queue, gpu_line.lock what
  * `completed` may look at while another thread submits. None is held while the host is called.
@@ -117,6 +118,8 @@ struct gpu_arena {
     uint64_t limit;        /* of one chunk */
 };
 
+/* Bytes that a place of so many takes of its chunk. */
+uint64_t gpu_place_bytes(uint64_t bytes);
 /* Bytes that one chunk can hold at most. */
 uint64_t gpu_arena_limit(const struct gpu_limits *limits);
 /* An arena for up to `items` places; then a place for each; then the memories. */
@@ -205,10 +208,6 @@ struct gpu_program {
     struct gpu_place *constants; /* per value: where a constant lies */
 };
 
-/* The first row that takes the node, or NULL with a reason. */
-const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
-                               const char **out_reason);
-
 /* What a launch of a set is beside its dispatch: for barriers and for recording again. */
 struct gpu_use {
     const struct gpu_source *source;
@@ -269,6 +268,21 @@ int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint
                         const struct accel_graph *const *graphs, uint32_t graph_count,
                         const struct accel_source *source, const struct accel_task *task,
                         struct accel_driver_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT;
+/* Bytes of the lists of a program of this graph. */
+uint64_t gpu_program_bytes(const struct accel_graph *graph);
+/* Lowers a program for these symbols: counts its launches, and in mode GPU_EMIT_WANT has the module hold their
+ * pipelines. *out_scratch: bytes of its intermediates and work space. */
+int32_t gpu_program_walk(struct gpu_module *module, const struct gpu_program *program, const uint64_t *symbols,
+                         uint32_t mode, uint64_t *out_scratch, uint32_t *out_launches, struct accel_error *error);
+/* A module with a row for each node, and nothing on the device yet. */
+int32_t gpu_module_create(struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t graph_count,
+                          struct gpu_module **out_module, struct accel_error *error);
+
+/* ---- claim.c, estimate.c ---- */
+
+/* The first row that takes the node, or NULL with a reason. */
+const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
+                               const char **out_reason);
 int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error) ACCEL_NOEXCEPT;

@@ -83,7 +83,7 @@ uint64_t gpu_lie_all(const struct gpu_lie *lie)
 
     for (uint32_t part = 0; part < lie->parts; part++)
         for (uint32_t p = 0; p < lie->planes; p++)
-            bytes += (gpu_lie_bytes(lie, part, p) + GPU_ALIGNMENT - 1) & ~(uint64_t)(GPU_ALIGNMENT - 1);
+            bytes += gpu_place_bytes(gpu_lie_bytes(lie, part, p));
     return bytes;
 }
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which row takes which node, told to the core. */
+#include "sdk/gpu/room.h"
+
+static struct sdk_node plain(const struct gpu_node *node)
+{
+    return (struct sdk_node){.graph = node->graph, .node = node->node};
+}
+
+const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index)
+{
+    const struct sdk_node same = plain(node);
+
+    return sdk_input(&same, index);
+}
+
+const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index)
+{
+    const struct sdk_node same = plain(node);
+
+    return sdk_output(&same, index);
+}
+
+uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
+{
+    const struct sdk_node same = plain(node);
+
+    return sdk_all_f32(&same, others);
+}
+
+const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
+                               const char **out_reason)
+{
+    struct gpu_node view = {graph, graph->nodes[node], &room->limits};
+
+    *out_reason = "no kernel of this driver does this operator";
+    if (view.node->input_count > GPU_INPUTS || view.node->output_count > GPU_OUTPUTS)
+        return NULL;
+    for (uint32_t i = 0; i < gpu_row_count; i++) {
+        const struct gpu_row *row = &gpu_rows[i];
+        const char *reason;
+
+        if (row->op != view.node->op)
+            continue;
+        if ((row->features & ~room->limits.features) != 0) {
+            *out_reason = "the device lacks what the kernel needs";
+            continue;
+        }
+        if (row->check != NULL)
+            reason = row->check(row, &view);
+        else
+            reason = gpu_node_all_f32(&view, 0) ? NULL : "only F32 values";
+        if (reason == NULL)
+            return row;
+        *out_reason = reason;
+    }
+    return NULL;
+}
+
+/* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
+static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, struct gpu_tensor *tensors,
+                        struct gpu_program *program, struct accel_error *reason)
+{
+    struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
+    struct gpu_tensor scratch = {
+        .parts = 1, .tile = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
+    struct gpu_call call = gpu_call_of(room, program, tensors, n);
+
+    if (program->rows[n]->scratch != NULL) {
+        scratch.pitch[0] = program->rows[n]->scratch(&call);
+        scratch.width = scratch.dims[0] = scratch.pitch[0] / 4;
+        call.scratch = &scratch;
+    }
+    program->rows[n]->lower(&call, &emitter);
+    return emitter.code;
+}
+
+static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, struct gpu_tensor *tensors,
+                          struct accel_claim *claim, const struct accel_claim_sink *sink, struct accel_error *error)
+{
+    const struct accel_graph *graph = program->graph;
+    const struct accel_node *node = graph->nodes[claim->node];
+    struct accel_error reason = {.code = ACCEL_OK};
+
+    claim->kernel = "";
+    claim->reason = "";
+    claim->answer = ACCEL_CLAIM_NATIVE;
+    claim->weights = sdk_reads_weight(graph, node) ? ACCEL_RESIDENT : 0;
+    if (node->op == ACCEL_OP_RESHAPE && sdk_alias(graph, program->roots, node->inputs[0], node->outputs[0])) {
+        claim->kernel = "reshape";
+        return sink->claim(sink, claim, error);
+    }
+    program->rows[claim->node] = gpu_pick(room, graph, claim->node, &claim->reason);
+    if (program->rows[claim->node] == NULL) {
+        claim->answer = ACCEL_CLAIM_NO;
+    } else if (try_node(room, graph, claim->node, tensors, program, &reason) != ACCEL_OK) {
+        claim->answer = ACCEL_CLAIM_NO;
+        claim->reason = reason.text;
+    } else {
+        claim->reason = "";
+        claim->kernel = program->rows[claim->node]->name;
+        claim->tolerance = program->rows[claim->node]->tolerance;
+    }
+    return sink->claim(sink, claim, error);
+}
+
+static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *graph, uint32_t g, const uint64_t *symbols,
+                           const struct accel_claim_sink *sink, struct accel_error *error)
+{
+    struct gpu_program program = {.graph = graph};
+    struct gpu_tensor *tensors;
+    void *memory = NULL;
+    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST,
+                            graph->value_count * sizeof(struct gpu_tensor) + gpu_program_bytes(graph), &memory, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    tensors = memory;
+    program.rows = (const struct gpu_row **)(void *)(tensors + graph->value_count);
+    program.roots = (uint32_t *)(void *)(program.rows + graph->node_count);
+    for (uint32_t v = 0; v < graph->value_count; v++) {
+        program.roots[v] = v;
+        gpu_tensor_measure(&room->limits, &tensors[v], graph, v, symbols, 1);
+    }
+    for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
+        struct accel_claim claim = {.graph = g, .node = n};
+
+        code = claim_node(room, &program, tensors, &claim, sink, error);
+    }
+    gpu_give(room, memory);
+    return code;
+}
+
+int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
+                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                  struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const uint64_t *buckets = NULL;
+    int32_t code = sdk_check_later(graphs, graph_count, options, error);
+
+    if (code == ACCEL_OK && options != NULL)
+        buckets = options->buckets;
+    for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
+        uint64_t symbols[SDK_SYMBOLS];
+        uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[g];
+
+        code = sdk_highest(graphs[g], &buckets, sets, symbols, error);
+        if (code == ACCEL_OK)
+            code = claim_graph((struct gpu_room *)base, graphs[g], g, symbols, sink, error);
+    }
+    return code;
+}
