@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of a setting of the command line that are shown as the place of its value. */
+enum { SHOWN = 120 };
+
 static void log_line(void *data, uint32_t level, const char *text)
 {
     static const char *const names[] = {"", "error", "warn", "info", "debug"};
@@ -164,7 +167,9 @@ int given_settings(const struct common *common, struct accel_given given[GIVEN_M
         }
         given[count].key = keep(&at, "", item, (size_t)(equals - item));
         given[count].value = equals + 1;
-        given[count++].origin = keep(&at, "command line --set ", item, strlen(item));
+        /* A long value would fill the errors that begin with where it stands. */
+        given[count++].origin = keep(&at, "command line --set ", item,
+                                     strlen(item) <= SHOWN ? strlen(item) : (size_t)(equals - item));
     }
     *out_count = count;
     return -1;
