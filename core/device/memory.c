@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/checked.h"
+#include "core/base/huge.h"
 
 #define LARGEST_ALIGNMENT (UINT64_C(1) << 30)
 #define DEFAULT_ALIGNMENT 64u
@@ -78,8 +79,8 @@ static bool told_to_fail(struct accel_memory *memory)
     return after != 0 && call >= after;
 }
 
-int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
-                          void **out_block, struct accel_error *error)
+static int32_t take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t room,
+                    uint64_t alignment, void **out_block, struct accel_error *error)
 {
     uint64_t whole;
     uint64_t held;
@@ -94,11 +95,11 @@ int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, ui
     if ((alignment & (alignment - 1)) != 0 || alignment > LARGEST_ALIGNMENT)
         return accel_error_set(error, ACCEL_E_INVALID, "alignment %llu is no power of two up to 1 GiB",
                                (unsigned long long)alignment);
-    if (bytes == 0)
+    if (bytes == 0 || room < bytes)
         return accel_error_set(error, ACCEL_E_INVALID, "0 bytes of memory were asked for");
     if (alignment < _Alignof(max_align_t))
         alignment = _Alignof(max_align_t);
-    if (!accel_add_u64(bytes, alignment + sizeof(*header), &whole) || told_to_fail(memory))
+    if (!accel_add_u64(room, alignment + sizeof(*header), &whole) || told_to_fail(memory))
         return no_memory(bytes, 0, "the system has no more", error);
     code = reserve(memory, bytes, error);
     if (code != ACCEL_OK)
@@ -116,6 +117,25 @@ int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, ui
     atomic_fetch_add_explicit(&memory->blocks, 1, memory_order_relaxed);
     *out_block = header + 1;
     return ACCEL_OK;
+}
+
+int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
+                          void **out_block, struct accel_error *error)
+{
+    return take(memory, memory_class, bytes, bytes, alignment, out_block, error);
+}
+
+int32_t accel_memory_take_room(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t room,
+                               uint64_t alignment, void **out_block, struct accel_error *error)
+{
+    const bool is_large = room >= 2 * ACCEL_HUGE_PAGE;
+    int32_t code;
+    if (is_large && alignment < ACCEL_HUGE_PAGE)
+        alignment = ACCEL_HUGE_PAGE;
+    code = take(memory, memory_class, bytes, room, alignment, out_block, error);
+    if (code == ACCEL_OK && is_large)
+        accel_huge_pages_ask(*out_block, room);
+    return code;
 }
 
 uint64_t accel_memory_give(struct accel_memory *memory, void *block)

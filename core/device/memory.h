@@ -33,6 +33,13 @@ void accel_memory_init(struct accel_memory *memory, uint64_t budget);
 int32_t accel_memory_take(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
                           void **out_block, struct accel_error *error);
 
+/**
+ * The same for `room` bytes, of which `bytes` count: the rest is what alignment leaves unused inside. Large blocks lie
+ * in huge pages where the system has them.
+ */
+int32_t accel_memory_take_room(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t room,
+                               uint64_t alignment, void **out_block, struct accel_error *error);
+
 /** Gives a block back and returns its bytes; 0 for NULL and for what is no block. */
 uint64_t accel_memory_give(struct accel_memory *memory, void *block);
 

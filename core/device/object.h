@@ -66,9 +66,9 @@ struct accel_module {
 
 /** The bytes of one plane of a weight. */
 struct accel_plane {
-    void *address;
+    void *address; /**< NULL: no such plane, or not copied yet */
     uint64_t bytes;
-    void *owned; /**< the same when it is a copy of ours, else NULL */
+    uint64_t offset; /**< of a copy in the block of all copies */
 };
 
 struct accel_weights {
@@ -76,6 +76,7 @@ struct accel_weights {
     struct accel_module *module;
     struct accel_driver_weights *handle; /**< NULL: the driver has no container, or needs none */
     struct accel_plane *planes;          /**< [weight][ACCEL_PLANES], NULL where no weight is used in place */
+    void *copies;                        /**< owned: the planes that are not used where they are mapped, or NULL */
     uint64_t mapped_bytes;
 };
 

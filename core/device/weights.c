@@ -19,8 +19,7 @@ static void weights_destroy(struct accel_object *object)
     struct accel_memory *memory = &object->context->memory;
     if (weights->handle != NULL)
         weights->handle->table->free(weights->handle);
-    for (uint32_t i = 0; weights->planes != NULL && i < weights->module->weight_count * ACCEL_PLANES; i++)
-        accel_memory_give(memory, weights->planes[i].owned);
+    accel_memory_give(memory, weights->copies);
     accel_memory_give(memory, weights->planes);
     accel_object_release(&weights->module->object);
 }
@@ -44,22 +43,9 @@ static int32_t plane_bytes(const struct accel_weight *weight, uint64_t bytes[ACC
     return ACCEL_OK;
 }
 
-static int32_t copy_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
-                          const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
-{
-    uint64_t alignment = weight->alignment < 64 ? 64 : weight->alignment;
-    int32_t code = accel_memory_take(&weights->object.context->memory, ACCEL_MEMORY_WEIGHTS, out->bytes, alignment,
-                                     &out->owned, error);
-    if (code != ACCEL_OK)
-        return code;
-    out->address = out->owned;
-    code = source->read(source, weight->value->key, plane, 0, out->owned, out->bytes, error);
-    return code == ACCEL_OK ? ACCEL_OK
-                            : accel_error_set(error, code, "weight %s: its source cannot be read", weight->value->key);
-}
-
-static int32_t take_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
-                          const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
+/* Where the source maps it; a plane that has to be copied is left without an address. */
+static int32_t map_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
+                         const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
 {
     const void *mapped = NULL;
     uint64_t bytes = 0;
@@ -82,7 +68,7 @@ static int32_t take_plane(struct accel_weights *weights, const struct accel_modu
         return accel_error_set(error, code == ACCEL_OK ? ACCEL_E_INTERNAL : code, "weight %s: its source fails with %s",
                                weight->value->key, accel_error_name(code));
     }
-    return copy_plane(weights, weight, plane, source, out, error);
+    return ACCEL_OK;
 }
 
 /* Weights that a driver without a container wants resident stay in ours: the same bytes, in place or copied. */
@@ -94,15 +80,10 @@ static bool in_place(const struct accel_module *module, const struct accel_modul
     return (weight->wanted & wanted) != 0;
 }
 
-static int32_t take_planes(struct accel_weights *weights, const struct accel_source *source,
-                           const struct accel_task *task, struct accel_error *error)
+static int32_t map_planes(struct accel_weights *weights, const struct accel_source *source, struct accel_error *error)
 {
     const struct accel_module *module = weights->module;
-    void *block;
-    int32_t code =
-        accel_memory_take(&weights->object.context->memory, ACCEL_MEMORY_HOST,
-                          (uint64_t)module->weight_count * ACCEL_PLANES * sizeof(*weights->planes), 0, &block, error);
-    weights->planes = block;
+    int32_t code = ACCEL_OK;
     for (uint32_t i = 0; code == ACCEL_OK && i < module->weight_count; i++) {
         const struct accel_module_weight *weight = &module->weights[i];
         uint64_t bytes[ACCEL_PLANES];
@@ -113,11 +94,72 @@ static int32_t take_planes(struct accel_weights *weights, const struct accel_sou
         for (uint32_t p = 0; code == ACCEL_OK && p < planes; p++) {
             struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES + p];
             plane->bytes = bytes[p];
-            code = take_plane(weights, weight, p, source, plane, error);
+            code = map_plane(weights, weight, p, source, plane, error);
         }
-        if (code == ACCEL_OK && task->progress(task, i + 1, module->weight_count) != ACCEL_OK)
-            code = accel_error_set(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
     }
+    return code;
+}
+
+/* Gives each plane that is copied its place in one block, which huge pages fit. */
+static int32_t place_copies(struct accel_weights *weights, struct accel_error *error)
+{
+    const struct accel_module *module = weights->module;
+    uint64_t room = 0, bytes = 0, most = 64;
+    for (uint32_t i = 0; i < module->weight_count * ACCEL_PLANES; i++) {
+        struct accel_plane *plane = &weights->planes[i];
+        const uint64_t asked = module->weights[i / ACCEL_PLANES].alignment;
+        const uint64_t alignment = asked < 64 ? 64 : asked;
+        if (plane->bytes == 0 || plane->address != NULL)
+            continue;
+        if (!accel_add_u64(room, alignment - 1, &room))
+            return accel_error_set(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+        plane->offset = room & ~(alignment - 1);
+        if (!accel_add_u64(plane->offset, plane->bytes, &room))
+            return accel_error_set(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+        bytes += plane->bytes;
+        most = alignment > most ? alignment : most;
+    }
+    return bytes == 0 ? ACCEL_OK
+                      : accel_memory_take_room(&weights->object.context->memory, ACCEL_MEMORY_WEIGHTS, bytes, room,
+                                               most, &weights->copies, error);
+}
+
+static int32_t copy_planes(struct accel_weights *weights, const struct accel_source *source,
+                           const struct accel_task *task, struct accel_error *error)
+{
+    const struct accel_module *module = weights->module;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < module->weight_count; i++) {
+        const char *key = module->weights[i].value->key;
+        for (uint32_t p = 0; p < ACCEL_PLANES; p++) {
+            struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES + p];
+            if (plane->bytes == 0 || plane->address != NULL)
+                continue;
+            plane->address = (char *)weights->copies + plane->offset;
+            code = source->read(source, key, p, 0, plane->address, plane->bytes, error);
+            if (code != ACCEL_OK)
+                return accel_error_set(error, code, "weight %s: its source cannot be read", key);
+        }
+        if (in_place(module, &module->weights[i]) && task->progress(task, i + 1, module->weight_count) != ACCEL_OK)
+            return accel_error_set(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
+    }
+    return code;
+}
+
+static int32_t take_planes(struct accel_weights *weights, const struct accel_source *source,
+                           const struct accel_task *task, struct accel_error *error)
+{
+    const uint64_t planes = (uint64_t)weights->module->weight_count * ACCEL_PLANES;
+    void *block;
+    int32_t code = accel_memory_take(&weights->object.context->memory, ACCEL_MEMORY_HOST,
+                                     planes * sizeof(*weights->planes), 0, &block, error);
+    weights->planes = block;
+    if (code == ACCEL_OK)
+        code = map_planes(weights, source, error);
+    if (code == ACCEL_OK)
+        code = place_copies(weights, error);
+    if (code == ACCEL_OK)
+        code = copy_planes(weights, source, task, error);
     return code;
 }
 

@@ -314,7 +314,7 @@ static bool is_unified(const struct accel_plan *plan)
     const char *unified = accel_plan_fact(plan, "device.unified", NULL);
     const char *kind = accel_plan_fact(plan, "device.kind", NULL);
     return ((unified && strcmp(unified, "true") == 0) || (kind && strcmp(kind, "cpu") == 0)) &&
-           strcmp(accel_plan_value(plan, "weights.load")->value, "map") == 0;
+           strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
 }
 
 static int32_t add_weights(struct accel_sketcher *s)

@@ -39,6 +39,8 @@ static const struct row rows[] = {
     {"q8_0", "f32", "256tok", "2", 1, NULL, "off"},
     {"stories260K-q8_0.gguf", "f16", "128tok", "1", 0, "read", "off"},
     {"q4_0", "f16", "256tok", "1", 1, "read", "off"},
+    {"f16", "f16", "256tok", "2", 1, "read", "off"},
+    {"stories260K-q8_0.gguf", "f16", "128tok", "1", 0, "auto", "off"},
     {"stories260K-q8_0.gguf", "f16", "512tok", "1", 0, NULL, "100tok"},
     {"q4_0", "f16", "2048tok", "2", 1, NULL, "200tok"},
 };
@@ -159,6 +161,49 @@ static void test_row(void **state)
     close_all(session, model, context);
 }
 
+/* Logits of a few tokens, weights loaded as `load` says by two threads. */
+static void logits_of(const struct accel_model *model, const char *load, float *out_logits)
+{
+    const struct accel_given given[] = {
+        {"weights.load", load, "test"}, {"context", "64tok", "test"}, {"cpu.threads", "2", "test"}};
+    struct accel_session_options options = {
+        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+    struct accel_error error = {0};
+    struct accel_context *context = make_context();
+    struct accel_session *session = NULL;
+    const int32_t ids[] = {1, 77, 4099};
+    const float *logits;
+
+    OK(accel_session_create(context, model, &options, &session, &error));
+    OK(accel_session_load(session, &error));
+    OK(accel_session_feed(session, ids, 3, &logits, &error));
+    memcpy(out_logits, logits, accel_model_facts_of(model)->vocabulary * sizeof *logits);
+    accel_session_free(session);
+    OK(accel_context_free(context, &error));
+}
+
+/* Copies that several threads make are the file's bytes. */
+static void test_copies(void **state)
+{
+    const struct row row = {"f16", "f16", "64tok", "2", 1, NULL, "off"};
+    float *logits = malloc(2 * 8000 * sizeof *logits);
+    struct accel_model *model = NULL;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    (void)state;
+    assert_non_null(logits);
+    path_of(&row, path);
+    OK(accel_model_open(path, NULL, &model, &error));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(accel_model_facts_of(model)->vocabulary, 8000);
+    logits_of(model, "map", logits);
+    logits_of(model, "read", logits + 8000);
+    assert_memory_equal(logits, logits + 8000, 8000 * sizeof *logits);
+    free(logits);
+    accel_model_close(model);
+}
+
 /* The random model says that it was made for 2,048 tokens: writes another number. */
 static void set_context(const char *path, uint32_t tokens)
 {
@@ -232,7 +277,7 @@ static void test_attention_scratch(void **state)
 int main(void)
 {
     enum { COUNT = sizeof rows / sizeof *rows };
-    struct CMUnitTest tests[COUNT + 1];
+    struct CMUnitTest tests[COUNT + 2];
     char names[COUNT][112];
 
     for (size_t i = 0; i < COUNT; i++) {
@@ -241,5 +286,6 @@ int main(void)
         tests[i] = (struct CMUnitTest){names[i], test_row, NULL, NULL, (void *)(uintptr_t)&rows[i]};
     }
     tests[COUNT] = (struct CMUnitTest){"scratch of attention", test_attention_scratch, NULL, NULL, NULL};
+    tests[COUNT + 1] = (struct CMUnitTest){"copies of weights", test_copies, NULL, NULL, NULL};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

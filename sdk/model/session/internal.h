@@ -31,13 +31,13 @@ struct file_source {
     struct accel_source base;
     const struct accel_model_file *file;
     uint32_t copy;    /* 1: nothing is used where it is mapped */
-    uint32_t threads; /* that convert */
+    uint32_t threads; /* that convert and copy */
     const struct weight_types *types;
     struct conversion *conversion;
     struct accel_plan *told; /* gets a note with the error of each converted weight, or NULL */
 };
 
-void file_source_init(struct file_source *source, const struct accel_model_file *file, uint32_t copy);
+void file_source_init(struct file_source *source, const struct accel_model_file *file);
 
 /* Makes bytes offset .. offset + bytes of a plane of a tensor in the type of `row`, under the scales that lose least.
  * Whole planes, the first one first, are made once; a tensor whose planes are asked for in pieces is made for each. */
@@ -160,6 +160,9 @@ int32_t session_retype(struct accel_session *session, const struct weight_type *
 
 /* Settings of the plan as step options; `flags` as in accel_session_options. */
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error);
+
+/* Decides weights.load where it is auto, and how the source gives weights. The source is there. */
+int32_t session_settle_load(struct accel_session *session, struct accel_error *error);
 
 /* Bytes of the whole pages of the mapped file that weights lie on, or 0 where nothing is used in place. The graph is
  * there. */

@@ -352,6 +352,8 @@ static int32_t make_piece(struct accel_session *session, const char *device, uin
     code = cut(session, piece, first, end, error);
     if (code == ACCEL_OK)
         code = make_plan(session, piece, device, error);
+    if (code == ACCEL_OK)
+        code = session_settle_load(piece, error);
     if (code != ACCEL_OK)
         return code;
     take_parts(session, piece);

@@ -249,7 +249,6 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
 {
     struct step_options *options = &session->options;
     const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
-    const struct accel_plan_setting *load = accel_plan_setting_find(session->plan, "weights.load");
     int64_t context = 0, batch = 0, page = 0;
     int32_t code = number_or_auto(session->plan, "context", &context, error);
 
@@ -281,8 +280,9 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
     options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
-    file_source_init(&session->source, session->model->file, load != NULL && strcmp(load->value, "read") == 0);
-    return join_types(session, error);
+    file_source_init(&session->source, session->model->file);
+    code = session_settle_load(session, error);
+    return code == ACCEL_OK ? join_types(session, error) : code;
 }
 
 static int32_t make_parts(struct accel_session *session, struct accel_error *error)

@@ -11,6 +11,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/kv.c \
 	%D%/kv.h \
 	%D%/model.c \
+	%D%/load.c \
 	%D%/pages.c \
 	%D%/pieces.c \
 	%D%/plan.c \
