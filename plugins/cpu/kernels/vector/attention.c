@@ -114,7 +114,12 @@ static void stage(const struct cpu_cache *cache, const size_t *slot, size_t coun
 /* `rows` (a constant) rows of q by four keys. */
 CPU_INLINE void dots(const size_t rows, const float *q, const float *k, size_t padded, float *out)
 {
-    vf sums[2][4] = {{{0}}};
+    vf sums[2][4];
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        CPU_UNROLL
+    for (size_t j = 0; j < 4; j++)
+        sums[r][j] = v_set(0);
     for (size_t i = 0; i < padded; i += VN) {
         vf key[4];
         CPU_UNROLL

@@ -11,6 +11,15 @@ CPU_INLINE vf finish_vector(const struct cpu_matmul *call, vf sums, vf bias, vf 
     return v_function(call->function, sums + bias) + residual;
 }
 
+/* Asks for what finish_row of row i at column j will touch: rows lie far apart, and no prefetcher of a processor sees
+ * the next one coming. */
+CPU_INLINE void finish_ahead(const struct cpu_matmul *call, size_t i, size_t j)
+{
+    __builtin_prefetch(call->y + i * call->y_stride + j, 1, 3);
+    if (call->residual)
+        __builtin_prefetch(call->residual + i * call->residual_stride + j, 0, 3);
+}
+
 /* Columns j .. j + count of row i from `sums`. Not inline: every tile of every type ends here. */
 static __attribute__((noinline)) void finish_row(const struct cpu_matmul *call, size_t i, size_t j, size_t count,
                                                  const float *sums)

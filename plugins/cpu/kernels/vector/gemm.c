@@ -13,6 +13,7 @@
 #define FEW_ROWS 32u  /* rows of x up to which weights are asked for ahead */
 #define FEW_BLOCKS 8u /* blocks of a panel then */
 #define LINE 64u
+#define FINISH_AHEAD 8u /* rows of y that are asked for before their turn */
 
 #define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
 
@@ -135,8 +136,13 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
         const struct ahead ahead = part_ahead(call, j, first, rows <= FEW_ROWS ? count : 0, rows);
         pass(recipe, &panel, call->x8.tiles + i / CPU_TILE_ROWS * blocks + first, blocks, count, rows, ahead, sums);
     }
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows && r < FINISH_AHEAD; r++)
+        finish_ahead(call, i + r, j);
+    for (size_t r = 0; r < rows; r++) {
+        if (r + FINISH_AHEAD < rows)
+            finish_ahead(call, i + r + FINISH_AHEAD, j);
         finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
+    }
 }
 
 int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)

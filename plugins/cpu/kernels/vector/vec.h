@@ -287,6 +287,8 @@ CPU_INLINE void v_sum4(const vf v[4], float *out)
         out[i] = v_sum(v[i]);
 #else
     __m256 half[4];
+    /* Unrolled, or the sums go through memory. */
+    CPU_UNROLL
     for (unsigned i = 0; i < 4; i++) {
 #if defined(CPU_BUILD_AVX512)
         half[i] = _mm256_add_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
