@@ -10,6 +10,7 @@ static const struct gpu_api api = {
     .name = "opencl",
     .sources = gpu_opencl_sources,
     .source_count = sizeof gpu_opencl_sources / sizeof *gpu_opencl_sources,
+    .cache_bytes = OPENCL_BINARY_BYTES,
     .load = opencl_load,
     .unload = opencl_unload,
     .enumerate = opencl_enumerate,

@@ -83,6 +83,7 @@ struct opencl_fence {
     cl_event event;
 };
 
+#define OPENCL_BINARY_BYTES (1u << 20) /**< of one program that is kept, at most */
 #define OPENCL_FENCES 64u
 
 struct gpu_queue {

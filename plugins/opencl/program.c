@@ -168,7 +168,7 @@ static int32_t write_one(const struct accel_blob_writer *writer, const uint64_t 
     return code == ACCEL_OK ? writer->write(writer, binary, bytes, error) : code;
 }
 
-/* The binary of a program. One that the library does not give is left out. */
+/* The binary of a program. One that the library does not give, or that is larger than plans count with, is left out. */
 static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeline *pipeline,
                               const struct accel_blob_writer *writer, struct accel_error *error)
 {
@@ -178,7 +178,7 @@ static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeli
     int32_t code;
 
     if (cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
-        bytes == 0)
+        bytes == 0 || bytes > OPENCL_BINARY_BYTES)
         return ACCEL_OK;
     code = device->host->allocate(device->host, ACCEL_MEMORY_HOST, bytes, 64, &binary, error);
     if (code == ACCEL_OK &&

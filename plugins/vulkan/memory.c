@@ -10,7 +10,6 @@
 
 #include "plugins/vulkan/vulkan.h"
 
-#define BLOCK_BYTES ((uint64_t)16 << 20)
 #define LARGE_BYTES ((uint64_t)2 << 20)
 
 struct vulkan_block {
@@ -120,7 +119,7 @@ static int32_t place(struct gpu_device *device, struct gpu_memory *memory, uint3
     for (block = device->blocks; block != NULL && !alone; block = block->next)
         if (block->kind == kind && block->alone == 0 && place_in(block, memory, alignment))
             return ACCEL_OK;
-    code = block_create(device, alone ? memory->room : BLOCK_BYTES, kind, alone, &block, error);
+    code = block_create(device, alone ? memory->room : VULKAN_BLOCK_BYTES, kind, alone, &block, error);
     if (code != ACCEL_OK)
         return code;
     block->next = device->blocks;

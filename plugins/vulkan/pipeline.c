@@ -130,7 +130,9 @@ int32_t vulkan_cache_write(struct gpu_device *device, const struct accel_blob_wr
 
     if (result != VK_SUCCESS)
         return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
-    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, count > 0 ? count : 1, &bytes, error);
+    /* Of a larger one the driver writes what fits, which plans count with. */
+    count = count < VULKAN_CACHE_BYTES ? count : VULKAN_CACHE_BYTES;
+    code = vulkan_take(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
     if (code != ACCEL_OK)
         return code;
     /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */

@@ -137,6 +137,11 @@ int32_t vulkan_error(struct accel_error *error, VkResult result, const char *wha
 /* ---- physical devices ---- */
 
 #define VULKAN_MOST_DEVICES 16u
+#define VULKAN_CACHE_BYTES (4u << 20) /**< of a pipeline cache that is kept, at most */
+/* A block for each of three kinds of memory may be nearly empty, and any full one may end in a gap of one part. */
+#define VULKAN_BLOCK_BYTES (UINT64_C(16) << 20) /**< that memories of up to LARGE_BYTES share */
+#define VULKAN_SLACK                                                                                                   \
+    "the rest of blocks of 16 MiB that memories of up to 2 MiB share: at most 48 MiB, and a seventh of these memories"
 #define VULKAN_IN_FLIGHT 16u /**< submits of one queue */
 
 /** What a device offers; each is true only where it can be enabled. */

@@ -165,6 +165,10 @@ struct gpu_api {
     const struct gpu_source *sources;
     uint32_t source_count;
     uint32_t zero;
+    uint64_t cache_bytes; /**< most host memory (class HOST) that cache_write takes at once, and again what cache_read
+                               keeps beyond the bytes that it is given; more is left out of the cache */
+    const char *slack; /**< device memory that is held beyond what memory_create was asked for and that is not counted,
+                            with its bound, in words for plans; NULL: none */
 
     /* ---- instance and devices ---- */
 

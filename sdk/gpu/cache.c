@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include "sdk/gpu/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,11 +14,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #define MOST_BYTES ((uint64_t)256 << 20)
 #define MAGIC "accelgpu"
+#define STALE_SECONDS (6 * 60 * 60) /* nobody writes one file for so long */
 
 struct header {
     char magic[8];
@@ -166,6 +169,47 @@ static const char *read_open(struct gpu_cache *cache, int file)
     return wrong;
 }
 
+/* ---- what killed writers left ---- */
+
+/* DRIVER-FINGERPRINT.new, or with six letters behind the dot as earlier versions named it. */
+static bool is_unfinished(const struct gpu_cache *cache, const char *name)
+{
+    const size_t length = strlen(cache->api->name);
+    const char *digits = name + length + 1, *end;
+
+    if (strncmp(name, cache->api->name, length) != 0 || name[length] != '-')
+        return false;
+    end = digits + strspn(digits, "0123456789abcdef");
+    return end - digits == 32 && *end == '.' && (strcmp(end, ".new") == 0 || strlen(end) == 7);
+}
+
+/* Only an old file of the user's that no process holds a lock of. */
+static void remove_stale(int folder, const char *name)
+{
+    const time_t now = time(NULL);
+    struct stat status;
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (file < 0)
+        return;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        status.st_mtime < now - STALE_SECONDS && flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(file);
+}
+
+static void sweep(const struct gpu_cache *cache)
+{
+    DIR *folder = opendir(cache->folder);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (is_unfinished(cache, entry->d_name))
+            remove_stale(dirfd(folder), entry->d_name);
+    if (folder != NULL)
+        closedir(folder);
+}
+
 void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const struct accel_host *host,
                     struct gpu_device *device, const struct accel_setting *setting)
 {
@@ -184,6 +228,7 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
         return;
     }
     find_file(cache);
+    sweep(cache);
     /* Not a regular file is refused below; opening a pipe must not wait for its writer. */
     file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
@@ -320,6 +365,13 @@ void gpu_cache_store(struct gpu_cache *cache)
     take_over(cache);
     store(cache);
     pthread_mutex_unlock(&cache->lock);
+}
+
+uint64_t gpu_cache_most(const struct gpu_cache *cache)
+{
+    if (cache->folder[0] == '\0')
+        return 0;
+    return 2 * (cache->bytes + sizeof(struct header)) + 2 * cache->api->cache_bytes;
 }
 
 void gpu_cache_close(struct gpu_cache *cache)

@@ -4,8 +4,9 @@
  * Compiled kernels kept on disk, for APIs that can write and read theirs: one file for each driver and fingerprint of a
  * device. A cache is never a reason to fail: what goes wrong with a file is logged, and kernels are compiled.
  *
- * A file is written beside its name, under a lock, flushed and renamed; it is read only where it belongs to the user
- * and nobody else may write it, and given to a driver only when its hash is right.
+ * A file is written beside its name, under a lock, flushed and renamed; what a killed writer left there goes when it is
+ * hours old; a file is read only where it belongs to the user and nobody else may write it, and given to a driver only
+ * when its hash is right.
  */
 #ifndef SDK_GPU_CACHE_H
 #define SDK_GPU_CACHE_H
@@ -35,6 +36,10 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
                     struct gpu_device *device, const struct accel_setting *setting);
 /** Writes what the device has compiled by now, unless the file holds that already. Any thread. */
 void gpu_cache_store(struct gpu_cache *cache);
+/** Most host memory (class HOST) that it takes while a model is compiled: a file that is read, what the API keeps of it
+ *  until the kernels are made, and what the API writes at once. A larger file that another process writes meanwhile
+ *  is not foreseen. */
+uint64_t gpu_cache_most(const struct gpu_cache *cache);
 /** Ends it; the file stays. */
 void gpu_cache_close(struct gpu_cache *cache);
 

@@ -3,6 +3,7 @@
  * for the highest symbols, without a pipeline or a byte on the device. */
 #include "sdk/gpu/room.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct estimate {
@@ -72,7 +73,8 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
 
-    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) + module->room->cache.bytes,
+    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) +
+                                     gpu_cache_most(&module->room->cache),
                              .program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
                                         2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->room->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
@@ -100,6 +102,17 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
     return ACCEL_OK;
 }
 
+/* What small memories share is counted by its parts: how much more there may be is said. */
+static void say_program(const struct gpu_api *api, char *text, size_t bytes)
+{
+    int used = snprintf(text, bytes,
+                        "extents of every value, recordings of every launch, a queue, what copies pass through, "
+                        "constants, padding of states; what the API keeps is not in it");
+
+    if (api->slack != NULL && used > 0 && (size_t)used < bytes)
+        snprintf(text + used, bytes - (size_t)used, ", nor %s", api->slack);
+}
+
 int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
                      const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
                      struct accel_error *error) ACCEL_NOEXCEPT
@@ -107,10 +120,12 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
     struct gpu_room *room = (struct gpu_room *)base;
     struct gpu_module *module = NULL;
     struct estimate bytes;
+    char text[300];
     int32_t code = gpu_module_create(room, graphs, graph_count, &module, error);
 
     if (code != ACCEL_OK)
         return code;
+    say_program(room->api, text, sizeof text);
     code = measure(module, graphs, options, &bytes, error);
     module->base.table->free(&module->base);
     if (code == ACCEL_OK)
@@ -120,16 +135,11 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
         code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, bytes.scratch, bytes.scratch,
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
-        code = sink->bytes(
-            sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program,
-            "extents of every value, recordings of every launch, a queue, what copies pass through, constants, "
-            "padding of states; what the API keeps is not in it",
-            error);
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program, text, error);
     if (code == ACCEL_OK)
-        code =
-            sink->bytes(sink, 0, ACCEL_MEMORY_HOST, 0, bytes.host,
-                        "a record of every weight, part of a state and buffer, the file of compiled kernels while it "
-                        "is read; what the API keeps is not in it",
-                        error);
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, 0, bytes.host,
+                           "a record of every weight, part of a state and buffer, at most what reading and writing "
+                           "the file of compiled kernels takes; what the API keeps is not in it",
+                           error);
     return code;
 }

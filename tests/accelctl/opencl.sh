@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The opencl driver through the command: the same greedy text as the cpu driver's on every OpenCL device that is there,
-# compiled and from what is kept on disk; and what is said where no driver is installed.
+# compiled and from what is kept on disk; and what is said where no driver is installed. ACCEL_TEST_OPENCL_ICDS names
+# drivers that are not installed for the system.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 [ -f "$ACCEL_TEST_BUILDDIR/plugins/opencl/opencl.la" ] || { echo "skipped: built without the opencl driver"; exit 77; }
 XDG_CACHE_HOME=$work/cache
@@ -22,10 +23,10 @@ has "CL_PLATFORM_NOT_FOUND_KHR"
 has "remedy: install the driver of the device's maker"
 OCL_ICD_VENDORS=/nowhere try 4 "$accelctl" run "$f32" --device opencl -q -n 1 --prompt x
 
-try 0 "$accelctl" devices
-devices=$(sed -n 's/^\(opencl:[^ ]*\) .*/\1/p' "$work/out")
-[ -n "$devices" ] || { echo "skipped: no OpenCL driver is installed"; exit 77; }
-for device in $devices; do
+# check DEVICE: everything of one device
+check()
+{
+    device=$1
     for model in "$q8" "$f32"; do
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device cpu
         text=$(cat "$work/out")
@@ -66,5 +67,34 @@ for device in $devices; do
     try 0 "$accelctl" plan "$f32" --device "$device"
     has "FITS on $device"
     has "estimated by driver opencl: planes of weights"
-done
+}
+
+# Devices of the drivers that are installed, and of those in the folders of .icd files that ACCEL_TEST_OPENCL_ICDS names,
+# ':' between them: OCL_ICD_VENDORS is each in turn.
+found=0
+check_all()
+{
+    try 0 "$accelctl" devices
+    devices=$(sed -n 's/^\(opencl:[^ ]*\) .*/\1/p' "$work/out")
+    for one in $devices; do
+        found=$((found + 1))
+        check "$one"
+        echo "checked: $one"
+    done
+    [ -n "$devices" ] || echo "skipped: $1"
+}
+check_all "no OpenCL driver is installed"
+if [ -n "${ACCEL_TEST_OPENCL_ICDS-}" ]; then
+    folders=$(echo "$ACCEL_TEST_OPENCL_ICDS" | tr ':' ' ')
+    for folder in $folders; do
+        OCL_ICD_VENDORS=$folder
+        export OCL_ICD_VENDORS
+        before=$found
+        check_all "there is no device of the drivers in $folder"
+        [ $found -gt $before ] || fail "ACCEL_TEST_OPENCL_ICDS: no device of the drivers in $folder"
+    done
+else
+    echo "skipped: other OpenCL drivers (Intel's for CPUs): ACCEL_TEST_OPENCL_ICDS names no folder of .icd files"
+fi
+[ $found != 0 ] || exit 77
 finish

@@ -31,8 +31,13 @@ has "remedy: "
 validate=
 [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] && validate="--set vulkan.validation=true"
 ran=0
-for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshader_icd.json; do
-    [ -f "$icd" ] || continue
+# The drivers for CPUs where distributions have them, and those that ACCEL_TEST_VULKAN_ICDS names, ':' between them.
+for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshader_icd.json \
+    $(echo "${ACCEL_TEST_VULKAN_ICDS-}" | tr ':' ' '); do
+    if ! [ -f "$icd" ]; then
+        echo "skipped: $icd is not here"
+        continue
+    fi
     VK_ICD_FILENAMES=$icd
     ran=$((ran + 1))
     try 0 "$accelctl" devices
@@ -59,6 +64,7 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     compiled_by_use vulkan
     starts_of vulkan "$q8"
     try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x
+    echo "checked: $icd"
 done
 [ $ran != 0 ] || { echo "skipped: no Vulkan driver for CPUs is installed"; exit 77; }
 finish

@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/drivers/stub.h"
@@ -195,6 +197,59 @@ static void writes_beside(void **state)
     gpu_cache_close(&cache);
 }
 
+/* Names of files, how old they are, and whether they go when a device is opened. */
+static void old_remains_go(void **state)
+{
+    static const struct {
+        const char *name;
+        int hours;
+        int goes;
+    } files[] = {
+        {"mock-00112233445566778899aabbccddeeff.q3Xz0b", 7, 1},
+        {"mock-00112233445566778899aabbccddeeff.new", 7, 1},
+        {"mock-00112233445566778899aabbccddeeff.q3Xz0c", 5, 0},
+        {"mock-00112233445566778899aabbccddeefe.new", 5, 0},
+        {"mock-00112233445566778899aabbccddeeff", 700, 0},
+        {"mock-00112233445566778899aabbccddeeff.q3Xz0bc", 7, 0},
+        {"mock-0011223344556677.q3Xz0b", 7, 0},
+        {"other-00112233445566778899aabbccddeeff.q3Xz0b", 7, 0},
+        {"mock-00112233445566778899aabbccddeeff.abcdef", 7, 1},
+        {"mock-00112233445566778899aabbccddeed0.locke0", 7, 0},
+    };
+    struct gpu_device device = {.compiled = "kernels", .kind = 6};
+    struct gpu_cache cache;
+    struct stub stub;
+    char path[sizeof cache.file + 64];
+    int locked = -1;
+
+    (void)state;
+    open_cache(&cache, &stub, &device);
+    gpu_cache_store(&cache);
+    gpu_cache_close(&cache);
+    for (uint32_t f = 0; f < sizeof files / sizeof *files; f++) {
+        struct timespec times[2] = {{.tv_sec = time(NULL) - files[f].hours * 3600}};
+        int file;
+
+        times[1] = times[0];
+        snprintf(path, sizeof path, "%s/a/b/%s", folder, files[f].name);
+        file = open(path, O_RDWR | O_CREAT, 0600);
+        assert_true(file >= 0);
+        assert_int_equal(futimens(file, times), 0);
+        if (strstr(files[f].name, ".locke0") != NULL)
+            locked = file;
+        else
+            close(file);
+    }
+    assert_int_equal(flock(locked, LOCK_EX), 0);
+    open_cache(&cache, &stub, &device);
+    gpu_cache_close(&cache);
+    close(locked);
+    for (uint32_t f = 0; f < sizeof files / sizeof *files; f++) {
+        snprintf(path, sizeof path, "%s/a/b/%s", folder, files[f].name);
+        assert_int_equal(access(path, F_OK) != 0, files[f].goes);
+    }
+}
+
 static void can_be_switched_off(void **state)
 {
     struct gpu_device device = {.compiled = "kernels", .kind = 4};
@@ -230,9 +285,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keeps_what_was_compiled),
-        cmocka_unit_test(refuses_what_is_not_right),
-        cmocka_unit_test(writes_beside),
+        cmocka_unit_test(keeps_what_was_compiled), cmocka_unit_test(refuses_what_is_not_right),
+        cmocka_unit_test(writes_beside),           cmocka_unit_test(old_remains_go),
         cmocka_unit_test(can_be_switched_off),
     };
 
