@@ -62,6 +62,14 @@ has "did not end within 1 s"
 try 1 "$kit" "$mocks/prints.so" --filter 'life/*'
 has "bytes to the standard output"
 
+# Drivers that run well and leave something behind in their process.
+try 1 "$kit" "$mocks/spoils_threads.so" --filter 'manners/*' --rounds 1 --seed 3
+has "attach: 1 threads were started, and effects of the note do not say so"
+try 1 "$kit" "$mocks/spoils_descriptors.so" --filter 'manners/*' --rounds 1 --seed 3
+has "descriptors are open after them"
+try 0 "$kit" "$mocks/spoils_threads.so" --filter 'manners/descriptors' --rounds 1 --seed 3
+try 0 "$kit" "$mocks/spoils_descriptors.so" --filter 'add/*' --rounds 1 --seed 3
+
 # Failures that are known.
 printf 'accel-conformance: 1\nunsupported:\n  - test: gate/*\n    because: not written yet\n' >"$work/known.yaml"
 try 0 "$kit" "$four" --filter 'gate/silu' --known "$work/known.yaml"

@@ -137,3 +137,13 @@ tests_mock_lossy_la_SOURCES = %D%/lossy.c %D%/second.c %D%/second.h
 tests_mock_lossy_la_LDFLAGS = $(test_driver_ldflags)
 # Objects of its own: second.c is part of tests as well.
 tests_mock_lossy_la_CFLAGS = $(AM_CFLAGS)
+
+# Drivers that run, and spoil the process that they run in.
+mock_drivers += tests/mock/spoils_threads.la tests/mock/spoils_descriptors.la
+tests_mock_spoils_threads_la_SOURCES = %D%/spoils.c
+tests_mock_spoils_threads_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPOIL_THREAD
+tests_mock_spoils_threads_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_spoils_threads_la_LIBADD = $(driver_libs) -lpthread
+tests_mock_spoils_descriptors_la_SOURCES = %D%/spoils.c
+tests_mock_spoils_descriptors_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_spoils_descriptors_la_LIBADD = $(driver_libs)
