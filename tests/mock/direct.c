@@ -17,10 +17,14 @@ struct device {
     const struct accel_host *host;
 };
 
+#define BAKED_VALUES 8u
+
 struct module {
     struct accel_driver_module base;
     const struct accel_host *host;
     const struct accel_graph *graph;
+    float baked[BAKED_VALUES]; /* the weight, where it was claimed so */
+    uint32_t is_baked;
 };
 
 struct set {
@@ -141,6 +145,8 @@ static int32_t set_create(struct accel_driver_module *base, const struct accel_s
         if (binding->value == node->outputs[0])
             set->y = binding->host;
     }
+    if (module->is_baked)
+        set->b = module->baked;
     set->b_width = module->graph->values[node->inputs[1]]->dims[0].add;
     direct.scratch = description->scratch;
     direct.weight = set->b;
@@ -186,6 +192,20 @@ static int32_t device_claim(struct accel_driver_device *base, const struct accel
     return ACCEL_OK;
 }
 
+/* A driver whose programs hold their weights reads them while it compiles. */
+static int32_t bake(struct module *module, const struct accel_source *source, struct accel_error *error)
+{
+    const struct accel_graph *graph = module->graph;
+    const struct accel_value *weight = graph->values[graph->nodes[0]->inputs[1]];
+    uint64_t bytes = weight->dims[0].add * sizeof(float);
+    if (source == NULL || source->read == NULL)
+        return fail(error, ACCEL_E_INVALID, "the mock bakes weights, and compile was given no source of them");
+    if (bytes > sizeof(module->baked))
+        return fail(error, ACCEL_E_LIMIT, "the mock bakes no more");
+    module->is_baked = 1;
+    return source->read(source, weight->key, 0, 0, module->baked, bytes, error);
+}
+
 static int32_t device_compile(struct accel_driver_device *base, const struct accel_graph *const *graphs,
                               uint32_t graph_count, const struct accel_compile_options *options,
                               const struct accel_source *source, const struct accel_blob_writer *writer,
@@ -196,7 +216,7 @@ static int32_t device_compile(struct accel_driver_device *base, const struct acc
     void *memory = NULL;
     struct module *module;
     int32_t code;
-    (void)graph_count, (void)options, (void)source, (void)writer, (void)task;
+    (void)graph_count, (void)options, (void)writer, (void)task;
     *out_module = NULL;
     in_slot("compile");
     if (direct.compile_code != ACCEL_OK)
@@ -206,6 +226,12 @@ static int32_t device_compile(struct accel_driver_device *base, const struct acc
         return code;
     module = memory;
     *module = (struct module){.base = {&module_table}, .host = device->host, .graph = graphs[0]};
+    if (direct.placement == ACCEL_BAKED)
+        code = bake(module, source, error);
+    if (code != ACCEL_OK) {
+        unmake(device->host, module);
+        return code;
+    }
     *out_module = &module->base;
     return ACCEL_OK;
 }

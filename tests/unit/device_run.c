@@ -109,6 +109,52 @@ static void runs_a_step(void **state)
     assert_int_equal(b->source.reads, 0);
 }
 
+/* A driver that puts weights into its program, and that only a compile can ask whether it can: the source is read while
+ * it compiles, the core keeps no copy and binds none, and steps are right. */
+static void baked_weights_are_in_the_program(void **state)
+{
+    struct bench *b = *state;
+    const struct accel_graph *graphs[1] = {b->sum.graph};
+    struct accel_module *module = NULL;
+    struct accel_weights *weights = NULL;
+    struct accel_bind binds[2] = {{.value = b->sum.x, .buffer = b->x}, {.value = b->sum.y, .buffer = b->y}};
+    struct accel_set *set = NULL;
+    const float *y = accel_buffer_address(b->y);
+    uint64_t tokens = 1, before = 0, after = 0, peak;
+    direct.placement = ACCEL_BAKED;
+    direct.claim_answer = ACCEL_CLAIM_LIKELY;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_INVALID,
+           "no source");
+    assert_null(module);
+    b->source.read_code = ACCEL_E_IO;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, &b->source.source, NULL, &module, &b->error), ACCEL_E_IO,
+           "told to fail");
+    b->source.read_code = ACCEL_OK;
+    /* It was likely, and the compiler says no after all. */
+    direct.compile_code = ACCEL_E_REFUSED;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, &b->source.source, NULL, &module, &b->error),
+           ACCEL_E_REFUSED, "told to compile nothing");
+    direct.compile_code = ACCEL_OK;
+    b->source.reads = 0;
+    expect(b, accel_module_create(b->device, graphs, 1, NULL, &b->source.source, NULL, &module, &b->error), ACCEL_OK,
+           NULL);
+    assert_int_equal(b->source.reads, 1);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &before, &peak), ACCEL_OK);
+    expect(b, accel_weights_create(module, &b->source.source, NULL, &weights, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &after, &peak), ACCEL_OK);
+    assert_int_equal(after, before);
+    assert_int_equal(b->source.reads, 1);
+    /* What the source holds later does not matter any more. */
+    b->source.values[0] = 99;
+    expect(b, accel_set_create(module, 0, b->queue, most, binds, 2, weights, &set, &b->error), ACCEL_OK, NULL);
+    memset(accel_buffer_address(b->x), 0, 16);
+    expect(b, accel_set_run(set, &tokens, &b->error), ACCEL_OK, NULL);
+    assert_true(y[0] == 1.0f && y[3] == 4.0f);
+    accel_set_free(set);
+    accel_weights_free(weights);
+    accel_module_free(module);
+}
+
 static void refuses_wrong_symbols(void **state)
 {
     struct bench *b = *state;
@@ -476,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_a_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(baked_weights_are_in_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_wrong_symbols, setup, teardown),
         cmocka_unit_test_setup_teardown(a_step_allocates_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(failure_sticks_until_reset, setup, teardown),
