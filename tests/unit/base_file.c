@@ -21,6 +21,7 @@
 #include "core/base/env.h"
 #include "core/base/file.h"
 #include "core/base/fork.h"
+#include "tests/unit/remove_tree.h"
 
 static char folder[64];
 
@@ -40,10 +41,9 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    return system(command) == 0 ? 0 : -1;
+    remove_tree(folder);
+    return 0;
 }
 
 static uint32_t count_entries(const char *path)

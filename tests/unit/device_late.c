@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "tests/unit/device_support.h"
+#include "tests/unit/remove_tree.h"
 
 struct place {
     char root[64], cache[96], drivers[256], log[32768];
@@ -52,9 +53,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *place = *state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", place->root);
-    assert_int_equal(system(command), 0);
+    remove_tree(place->root);
     free(place);
     return 0;
 }

@@ -30,11 +30,7 @@ static struct accel_error error;
 
 static void expect(int32_t code, int32_t wanted, const char *words)
 {
-    if (code != wanted)
-        fail_msg("%s instead of %s: %s", accel_error_name(code), accel_error_name(wanted), error.text);
-    if (words != NULL && strstr(error.text, words) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", words, error.text);
-    memset(&error, 0, sizeof(error));
+    expect_code(&error, code, wanted, words);
 }
 
 static int32_t take(const struct accel_facts *facts, struct accel_facts **out_facts)

@@ -24,11 +24,7 @@ static const uint64_t one[1] = {1};
 
 static void expect(struct bench *b, int32_t code, int32_t wanted, const char *words)
 {
-    if (code != wanted)
-        fail_msg("%s instead of %s: %s", accel_error_name(code), accel_error_name(wanted), b->error.text);
-    if (words != NULL && strstr(b->error.text, words) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", words, b->error.text);
-    memset(&b->error, 0, sizeof(b->error));
+    expect_code(&b->error, code, wanted, words);
 }
 
 static int setup(void **state)

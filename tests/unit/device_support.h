@@ -16,6 +16,16 @@
 
 #include "core/device/context.h"
 
+/** The code of a call, with words of its error's text (NULL: any). The error is empty afterwards. */
+static inline void expect_code(struct accel_error *error, int32_t code, int32_t wanted, const char *words)
+{
+    if (code != wanted)
+        fail_msg("%s instead of %s: %s", accel_error_name(code), accel_error_name(wanted), error->text);
+    if (words != NULL && strstr(error->text, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, error->text);
+    memset(error, 0, sizeof(*error));
+}
+
 /** y [tokens, 4] = x [tokens, 4] + w [4]; tokens 1 to 8. */
 struct sum_graph {
     struct accel_builder *builder;

@@ -12,6 +12,7 @@
 #include "core/device/worker.h"
 #include "core/graph/pack.h"
 #include "tests/unit/device_support.h"
+#include "tests/unit/remove_tree.h"
 
 struct place {
     char root[64], cache[96], driver[512], log[16384];
@@ -62,11 +63,9 @@ static int tear_down(void **state)
 {
     struct place *place = *state;
     struct accel_error error = {0};
-    char command[128];
     accel_builder_free(place->sum.builder);
     assert_int_equal(accel_context_free(place->context, &error), ACCEL_OK);
-    snprintf(command, sizeof(command), "rm -rf '%s'", place->root);
-    assert_int_equal(system(command), 0);
+    remove_tree(place->root);
     unsetenv("ACCEL_COMPILE_MILLISECONDS");
     unsetenv("ACCEL_COMPILE_BYTES");
     free(place);

@@ -23,6 +23,7 @@
 #include "core/base/file.h"
 #include "core/plugin/plugin.h"
 #include "core/plugin/probe.h"
+#include "tests/unit/remove_tree.h"
 
 #define NOBODY 65534u
 /* Exit statuses of the copy. */
@@ -114,7 +115,6 @@ static void start(const char *program, const char *folder)
 static void a_program_with_raised_rights_believes_no_variable(void **state)
 {
     char root[] = "/tmp/accel-elevated-XXXXXX", program[64], driver[80], own[512], mock[600];
-    char command[64];
     int status = 0;
     pid_t child;
     (void)state;
@@ -135,8 +135,7 @@ static void a_program_with_raised_rights_believes_no_variable(void **state)
     if (child == 0)
         start(program, root);
     assert_int_equal(waitpid(child, &status, 0), child);
-    snprintf(command, sizeof(command), "rm -rf '%s'", root);
-    assert_int_equal(system(command), 0);
+    remove_tree(root);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == NOT_ELEVATED) {
         print_message("SKIP: this system gives set-uid programs no rights\n");

@@ -20,6 +20,7 @@
 
 #include "core/base/file.h"
 #include "core/plugin/plugin.h"
+#include "tests/unit/remove_tree.h"
 
 struct rule {
     const char *file, *name;
@@ -141,12 +142,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *place = *state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", place->root);
+    remove_tree(place->root);
     for (size_t i = 0; i <= RULES; i++)
         free(place->data[i]);
     free(place);
-    return system(command) == 0 ? 0 : -1;
+    return 0;
 }
 
 static void alone(void **state)

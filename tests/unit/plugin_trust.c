@@ -17,6 +17,7 @@
 #include "core/base/file.h"
 #include "core/plugin/search.h"
 #include "core/plugin/trust.h"
+#include "tests/unit/remove_tree.h"
 
 /* ---- the rule, on facts that need no such files ---- */
 
@@ -82,9 +83,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct place *place = *state;
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf '%s'", place->root);
-    assert_int_equal(system(command), 0);
+    remove_tree(place->root);
     free(place);
     return 0;
 }
