@@ -85,7 +85,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out_number)
 }
 
 /* -1: go on; else the exit status. */
-static int read_option(struct run_options *options, int letter, const char *name, const char *value)
+static int read_option(struct run_options *options, int letter, const char *value)
 {
     uint64_t number = 0;
 
@@ -137,7 +137,6 @@ static int read_option(struct run_options *options, int letter, const char *name
         printf("accel-conform %s\n", PACKAGE_VERSION);
         return 0;
     default:
-        (void)name;
         fputs(usage, stderr);
         return RUN_EXIT_USAGE;
     }
@@ -169,7 +168,7 @@ static int read_options(struct run_options *options, int count, char **arguments
     int letter;
 
     while ((letter = getopt_long(count, arguments, "h", rows, NULL)) != -1) {
-        int status = read_option(options, letter, NULL, optarg);
+        int status = read_option(options, letter, optarg);
 
         if (status >= 0)
             return status;
