@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/drivers/cpu.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -41,28 +40,6 @@ float *cpu_floats(uint64_t count)
     assert_non_null(values);
     rig_fill(&cpu_random, values, count);
     return values;
-}
-
-double cpu_function(uint32_t function, double x)
-{
-    switch (function) {
-    case ACCEL_FN_RELU:
-        return x > 0 ? x : 0;
-    case ACCEL_FN_GELU:
-        return x * (1 + erf(x / sqrt(2))) / 2;
-    case ACCEL_FN_GELU_TANH:
-        return x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x))) / 2;
-    case ACCEL_FN_GELU_QUICK:
-        return x / (1 + exp(-1.702 * x));
-    case ACCEL_FN_SILU:
-        return x / (1 + exp(-x));
-    case ACCEL_FN_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case ACCEL_FN_TANH:
-        return tanh(x);
-    default:
-        return x;
-    }
 }
 
 /* The tolerance of the last node of the graph, as the plan states it; 0 where it is exact. */

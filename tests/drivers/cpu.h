@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file What tests of the cpu driver share: levels, random numbers, element-wise functions, one comparison. */
+/** @file What tests of the cpu driver share: levels, random numbers, one comparison. */
 #ifndef ACCEL_TESTS_DRIVERS_CPU_H
 #define ACCEL_TESTS_DRIVERS_CPU_H
 
@@ -17,9 +17,6 @@ uint32_t cpu_open(struct rig *rig, uint32_t level);
 
 /** Random numbers in -1 .. 1, to be freed. */
 float *cpu_floats(uint64_t count);
-
-/** ACCEL_FN_... in double precision. */
-double cpu_function(uint32_t function, double x);
 
 /** Runs the graph, which has no symbols, and compares its output y with `want` within the tolerance that the plan
  *  states for the node that makes it; `scale` as in rig_close_enough. */

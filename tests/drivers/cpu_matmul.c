@@ -8,6 +8,7 @@
 #include <accel/quant/format.h>
 
 #include "tests/drivers/cpu.h"
+#include "tools/accel-conform/reference.h"
 
 static const uint32_t types[] = {ACCEL_F32,
                                  ACCEL_F16,
@@ -111,7 +112,7 @@ static void expect(struct product *p)
 
             for (uint64_t l = 0; l < p->k; l++)
                 sum += (double)p->x[i * p->k + l] * p->w.exact[j * p->k + l];
-            sum = cpu_function(p->attributes.function, sum + (p->bias ? p->b[j] : 0));
+            sum = reference_function(p->attributes.function, sum + (p->bias ? p->b[j] : 0));
             p->want[i * p->n + j] = sum + (p->residual ? p->r[i * p->n + j] : 0);
         }
 }

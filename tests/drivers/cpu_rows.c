@@ -7,6 +7,7 @@
 #include <accel/quant/half.h>
 
 #include "tests/drivers/cpu.h"
+#include "tools/accel-conform/reference.h"
 
 /* One case: a graph of one operator with inputs of random numbers. */
 struct one {
@@ -127,7 +128,7 @@ static void function_try(struct rig *rig, uint32_t op, uint32_t threads)
     for (uint64_t i = 0; i < one.count; i++) {
         one.x[0][i] *= 8;
         one.want[i] =
-            cpu_function(attributes.function, one.x[0][i]) * (op == ACCEL_OP_GATE ? (double)one.x[1][i] : 1.0);
+            reference_function(attributes.function, one.x[0][i]) * (op == ACCEL_OP_GATE ? (double)one.x[1][i] : 1.0);
     }
     one_end(&one, op, values, op == ACCEL_OP_GATE ? 2 : 1, &attributes);
 }

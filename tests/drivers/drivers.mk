@@ -25,7 +25,7 @@ tests_drivers_sdk_parts_LDADD = $(drivers_sdk_libs)
 tests_drivers_sdk_program_SOURCES = %D%/sdk_program.c $(drivers_sdk)
 tests_drivers_sdk_program_LDADD = $(drivers_sdk_libs)
 
-drivers_cpu = %D%/cpu.h %D%/cpu.c $(drivers_rig)
+drivers_cpu = %D%/cpu.h %D%/cpu.c tools/accel-conform/reference.c tools/accel-conform/reference.h $(drivers_rig)
 drivers_tests += tests/drivers/cpu_matmul tests/drivers/cpu_rows
 tests_drivers_cpu_matmul_SOURCES = %D%/cpu_matmul.c $(drivers_cpu)
 tests_drivers_cpu_matmul_LDADD = $(drivers_rig_libs)
