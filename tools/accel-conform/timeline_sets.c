@@ -118,74 +118,149 @@ static bool submit(struct sum *s, const struct accel_work *work, uint32_t count)
            conform_ok(conform, accel_queue_wait(s->queue, value, FOREVER, &conform->error), "wait");
 }
 
+/* ---- other symbols from one step to the next ---- */
+
+/* What the steps of one submit are given and give. */
+struct passage {
+    float x[STEPS][ROWS * WIDTH];
+    float b[ROWS * WIDTH];
+    float got[STEPS][ROWS * WIDTH];
+};
+
+static bool compare(struct conform *conform, const struct passage *passage, const uint64_t *rows, uint32_t steps)
+{
+    for (uint32_t i = 0; i < steps; i++)
+        for (uint32_t e = 0; e < rows[i] * WIDTH; e++) {
+            const float wanted = passage->x[i][e] + passage->b[e], got = passage->got[i][e];
+
+            if (got == wanted)
+                continue;
+            conform_fail(conform, "step %u, element %u is %.9g, expected %.9g", i, e, (double)got, (double)wanted);
+            return false;
+        }
+    return true;
+}
+
 /* Each step has its own x and its own rows; what it makes is copied away before the next one runs. */
+static bool pass(struct sum *s, struct passage *passage, const uint64_t *rows, uint32_t steps)
+{
+    struct accel_work work[1 + 4 * STEPS];
+    uint32_t count = 0;
+
+    work[count++] = update(s->buffers[1], passage->b, sizeof(passage->b));
+    for (uint32_t i = 0; i < steps; i++) {
+        const uint64_t bytes = rows[i] * WIDTH * sizeof(float);
+
+        for (uint32_t e = 0; e < ROWS * WIDTH; e++)
+            passage->x[i][e] = conform_float(s->conform);
+        work[count++] = update(s->buffers[0], passage->x[i], bytes);
+        work[count++] =
+            (struct accel_work){.size = sizeof(*work), .kind = ACCEL_STEP_RUN, .set = s->set, .symbols = &rows[i]};
+        work[count++] = (struct accel_work){.size = sizeof(*work),
+                                            .kind = ACCEL_STEP_COPY,
+                                            .source = s->buffers[2],
+                                            .target = s->results[i],
+                                            .bytes = bytes};
+        work[count++] = (struct accel_work){.size = sizeof(*work),
+                                            .kind = ACCEL_STEP_READ,
+                                            .source = s->results[i],
+                                            .memory = passage->got[i],
+                                            .bytes = bytes};
+    }
+    return submit(s, work, count);
+}
+
 static void symbols(struct conform *conform)
 {
     static const uint64_t rows[][STEPS] = {
         {ROWS, 1, 5, 1, ROWS}, {1, 2, 3, 4, 5}, {7, 7, 1, 7, ROWS}, {2, ROWS, 2, 1, 3}};
-    float x[STEPS][ROWS * WIDTH], b[ROWS * WIDTH], got[STEPS][ROWS * WIDTH];
-    const uint32_t room = conform->device->listed->info.facts->limits->in_flight;
+    const struct accel_limits *limits = conform->device->listed->info.facts->limits;
+    const uint32_t room = limits->in_flight;
     const uint32_t steps = room == 0 || room > 4 * STEPS ? STEPS : (room - 1) / 4;
-    struct accel_work work[1 + 4 * STEPS];
+    struct passage passage;
     struct sum s;
     bool is_good;
 
     conform_case(conform, "compile");
     is_good = make(&s, conform);
-    if (is_good && conform->device->listed->info.facts->limits->inline_bytes < sizeof(b)) {
+    if (is_good && limits->inline_bytes < sizeof(passage.b)) {
         conform_skip(conform, "its limits have too few inline_bytes");
         is_good = false;
     }
     for (uint32_t i = 0; i < ROWS * WIDTH; i++)
-        b[i] = conform_float(conform);
+        passage.b[i] = conform_float(conform);
     for (uint32_t round = 0; round < sizeof(rows) / sizeof(*rows) && is_good; round++) {
-        uint32_t count = 0;
+        const uint64_t *r = rows[round];
 
-        conform_case(conform, "the first %u steps of %u, %u, %u, %u and %u rows in one submit", steps,
-                     (uint32_t)rows[round][0], (uint32_t)rows[round][1], (uint32_t)rows[round][2],
-                     (uint32_t)rows[round][3], (uint32_t)rows[round][4]);
-        work[count++] = update(s.buffers[1], b, sizeof(b));
-        for (uint32_t i = 0; i < steps; i++) {
-            const uint64_t bytes = rows[round][i] * WIDTH * sizeof(float);
-
-            for (uint32_t e = 0; e < ROWS * WIDTH; e++)
-                x[i][e] = conform_float(conform);
-            work[count++] = update(s.buffers[0], x[i], bytes);
-            work[count++] = (struct accel_work){
-                .size = sizeof(*work), .kind = ACCEL_STEP_RUN, .set = s.set, .symbols = &rows[round][i]};
-            work[count++] = (struct accel_work){.size = sizeof(*work),
-                                                .kind = ACCEL_STEP_COPY,
-                                                .source = s.buffers[2],
-                                                .target = s.results[i],
-                                                .bytes = bytes};
-            work[count++] = (struct accel_work){.size = sizeof(*work),
-                                                .kind = ACCEL_STEP_READ,
-                                                .source = s.results[i],
-                                                .memory = got[i],
-                                                .bytes = bytes};
-        }
-        is_good = submit(&s, work, count);
-        for (uint32_t i = 0; i < steps && is_good; i++)
-            for (uint32_t e = 0; e < rows[round][i] * WIDTH && is_good; e++)
-                if (got[i][e] != x[i][e] + b[e]) {
-                    conform_fail(conform, "step %u, element %u is %.9g, expected %.9g", i, e, (double)got[i][e],
-                                 (double)(x[i][e] + b[e]));
-                    is_good = false;
-                }
+        conform_case(conform, "the first %u steps of %u, %u, %u, %u and %u rows in one submit", steps, (uint32_t)r[0],
+                     (uint32_t)r[1], (uint32_t)r[2], (uint32_t)r[3], (uint32_t)r[4]);
+        is_good = pass(&s, &passage, r, steps) && compare(conform, &passage, r, steps);
     }
     end(&s);
 }
 
-/* More than one step may bring is refused, the queue stays as it is, and in pieces it gets there. */
+/* ---- more than one step may bring ---- */
+
+static void refuse_whole(struct conform *conform, struct accel_queue *queue, struct accel_buffer *buffer,
+                         const char *data, uint64_t most)
+{
+    const struct accel_work work = update(buffer, data, most + 4);
+    const struct accel_work *list = &work;
+    uint64_t value = 0;
+
+    conform_case(conform, "an update of more than inline_bytes");
+    if (accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error) == ACCEL_OK)
+        conform_fail(conform, "it was taken");
+    accel_error_clear(&conform->error);
+}
+
+/* A queue that is full is waited for, and asked again. */
+static bool send_pieces(struct conform *conform, struct accel_queue *queue, struct accel_buffer *buffer,
+                        const char *data, uint64_t bytes, uint64_t most)
+{
+    struct accel_work work;
+    const struct accel_work *list = &work;
+    uint64_t value = 0;
+    bool is_good = true;
+
+    for (uint64_t done = 0; done < bytes && is_good;) {
+        int32_t code;
+
+        work = update(buffer, data + done, bytes - done < most ? bytes - done : most);
+        work.target_offset = done;
+        code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error);
+        if (code == ACCEL_E_AGAIN && done != 0) {
+            accel_error_clear(&conform->error);
+            is_good = conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait");
+            continue;
+        }
+        is_good = conform_ok(conform, code, "submit");
+        done += work.bytes;
+    }
+    return is_good;
+}
+
+static bool read_whole(struct conform *conform, struct accel_queue *queue, struct accel_buffer *buffer, char *got,
+                       uint64_t bytes)
+{
+    const struct accel_work work = {
+        .size = sizeof(work), .kind = ACCEL_STEP_READ, .source = buffer, .memory = got, .bytes = bytes};
+    const struct accel_work *list = &work;
+    uint64_t value = 0;
+
+    return conform_ok(conform, accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error),
+                      "submit a read") &&
+           conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait");
+}
+
+/* It is refused, the queue stays as it is, and in pieces it gets there. */
 static void pieces(struct conform *conform)
 {
     const uint64_t most = conform->device->listed->info.facts->limits->inline_bytes;
     const uint64_t bytes = 3 * most + 20;
     struct accel_buffer *buffer = NULL;
     struct accel_queue *queue = NULL;
-    uint64_t value = 0;
     char *data, *got;
-    int32_t code;
 
     if (most < 16 || most > (uint64_t)64 << 20) {
         conform_skip(conform, most < 16 ? "its limits have no inline_bytes" : "its inline_bytes are no limit");
@@ -199,35 +274,10 @@ static void pieces(struct conform *conform)
     if (conform_ok(conform, accel_buffer_create(conform->device, bytes, 0, &buffer, &conform->error),
                    "make a buffer") &&
         conform_ok(conform, accel_queue_create(conform->device, NULL, &queue, &conform->error), "make a queue")) {
-        struct accel_work work = update(buffer, data, most + 4);
-        const struct accel_work *list = &work;
-        bool is_good = true;
-
-        conform_case(conform, "an update of more than inline_bytes");
-        code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error);
-        if (code == ACCEL_OK)
-            conform_fail(conform, "it was taken");
-        accel_error_clear(&conform->error);
+        refuse_whole(conform, queue, buffer, data, most);
         conform_case(conform, "%llu bytes in pieces of %llu, without a wait", (unsigned long long)bytes,
                      (unsigned long long)most);
-        for (uint64_t done = 0; done < bytes && is_good; done += work.bytes) {
-            work = update(buffer, data + done, bytes - done < most ? bytes - done : most);
-            work.target_offset = done;
-            code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error);
-            if (code == ACCEL_E_AGAIN && done != 0) {
-                accel_error_clear(&conform->error);
-                work.bytes = 0;
-                is_good = conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait");
-                continue;
-            }
-            is_good = conform_ok(conform, code, "submit");
-        }
-        work = (struct accel_work){
-            .size = sizeof(work), .kind = ACCEL_STEP_READ, .source = buffer, .memory = got, .bytes = bytes};
-        if (is_good &&
-            conform_ok(conform, accel_queue_submit(queue, &list, 1, NULL, 0, &value, &conform->error),
-                       "submit a read") &&
-            conform_ok(conform, accel_queue_wait(queue, value, FOREVER, &conform->error), "wait") &&
+        if (send_pieces(conform, queue, buffer, data, bytes, most) && read_whole(conform, queue, buffer, got, bytes) &&
             memcmp(data, got, bytes) != 0)
             conform_fail(conform, "what was read is not what was written");
     }
