@@ -35,8 +35,10 @@ static const struct gpu_api api = {
     .reset = opencl_reset,
 };
 
-static const struct accel_option *const options[] = {&gpu_cache_option, &gpu_arrangement_option, &gpu_precompile_option,
-                                                     &gpu_features_option, &gpu_subgroup_option};
+static const struct accel_option *const options[] = {
+    &gpu_cache_option,    &gpu_arrangement_option, &gpu_precompile_option,
+    &gpu_features_option, &gpu_subgroup_option,    &gpu_tuning_option,
+};
 
 GPU_DRIVER(api, options, sizeof options / sizeof *options, "opencl", OPENCL_VERSION, "Apache-2.0",
            "isa=x86-64\nlibraries=libOpenCL.so.1\ndepends=/etc/OpenCL/vendors $OCL_ICD_VENDORS $OCL_ICD_FILENAMES\n"

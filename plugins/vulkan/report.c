@@ -56,8 +56,6 @@ static void describe_features(const struct vulkan_physical *physical, char *text
         add_word(text, bytes, features->int_dot_fast ? "int-dot" : "int-dot-emulated");
     if (features->subgroup_arithmetic)
         add_word(text, bytes, "subgroup");
-    if (features->cooperative_matrix)
-        add_word(text, bytes, "cooperative-matrix");
     if (text[0] == '\0')
         snprintf(text, bytes, "none");
 }
@@ -87,6 +85,12 @@ static void describe(const struct vulkan_physical *physical, char *text, size_t 
              driver[0] != '\0' ? driver : "unknown", physical->properties.driverVersion, features,
              physical->subgroup.subgroupSize, limits->maxComputeWorkGroupInvocations,
              limits->maxComputeSharedMemorySize, limits->maxStorageBufferRange);
+    /* Said by name, so that nobody takes its speed for what the device could do. */
+    if (physical->features.cooperative_matrix) {
+        size_t used = strlen(text);
+
+        snprintf(text + used, bytes - used, " unused=cooperative-matrix,for_which_this_driver_has_no_kernels");
+    }
 }
 
 uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local)

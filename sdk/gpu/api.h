@@ -69,6 +69,18 @@ struct gpu_queue;
 #define GPU_ARRANGE_SMALL 2u /**< as on GPUs of small workgroups */
 #define GPU_ARRANGE_GPU 3u
 
+/* What the option `tuning` changes of an arrangement. */
+enum {
+    GPU_TUNE_SLICES,        /**< items that share a row of a matrix for few rows of x */
+    GPU_TUNE_ROWS,          /**< rows of x that it takes at a time */
+    GPU_TUNE_ROW_GROUP,     /**< items that share a row: norms, softmax, arg-max */
+    GPU_TUNE_ELEMENT_GROUP, /**< items of a workgroup of element-wise kernels */
+    GPU_TUNE_ATTENTION,     /**< items of a workgroup of attention */
+    GPU_TUNE_PARTS,         /**< parts of the keys of few tokens */
+    GPU_TUNE_TILE_FROM,     /**< rows of x from which on matrices go through local memory */
+    GPU_TUNINGS
+};
+
 /** What a device can do. Filled by `open`, and the same before opening as far as `enumerate` tells facts. */
 struct gpu_limits {
     uint64_t binding_bytes; /**< largest range of one binding */
@@ -88,6 +100,7 @@ struct gpu_limits {
     uint32_t host_staging;  /**< 1: UPLOAD and DOWNLOAD are memory of accel_host.allocate (class PROGRAM), counted
                                  there; 0: of the API, and the room has it counted */
     uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the room */
+    uint32_t tuning[GPU_TUNINGS]; /**< 0: as arranged; set by gpu_limits_choose */
 };
 
 /* Where memory lies. */

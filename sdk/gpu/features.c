@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options `features` and `subgroup` of drivers: what kernels may use of what a device has. */
+/* The options `features`, `subgroup` and `tuning` of drivers: what kernels may use of what a device has, and how they
+ * are cut. */
 #include "sdk/gpu/host.h"
 
 #include <inttypes.h>
@@ -23,6 +24,15 @@ const struct accel_option gpu_subgroup_option = {
     .help = "items of a subgroup that kernels ask for, where the device lets them; 0: its own size",
     .lowest = 0,
     .highest = MOST_SUBGROUP,
+};
+
+const struct accel_option gpu_tuning_option = {
+    .size = sizeof gpu_tuning_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "tuning",
+    .help = "numbers that differ from the arrangement's, NAME=NUMBER,...: slices, rows, row-group, element-group, "
+            "attention, parts, tile-from; for profiles of devices",
+    .text = "",
 };
 
 static const struct {
@@ -53,6 +63,22 @@ static int32_t apply(struct gpu_limits *limits, const char *word, size_t length,
     return ACCEL_E_INVALID;
 }
 
+/* The words of a list, which `apply_one` takes. */
+static int32_t for_words(struct gpu_limits *limits, const char *text,
+                         int32_t (*apply_one)(struct gpu_limits *limits, const char *word, size_t length,
+                                              struct accel_error *error),
+                         struct accel_error *error)
+{
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        int32_t code = apply_one(limits, at, length, error);
+
+        if (code != ACCEL_OK || at[length] == '\0')
+            return code;
+        at += length + 1;
+    }
+}
+
 static int32_t choose_features(struct gpu_limits *limits, const char *text, struct accel_error *error)
 {
     if (strcmp(text, "auto") == 0)
@@ -61,14 +87,7 @@ static int32_t choose_features(struct gpu_limits *limits, const char *text, stru
         limits->features &= GPU_FEATURE_SOFTWARE;
         return ACCEL_OK;
     }
-    for (const char *at = text;;) {
-        size_t length = strcspn(at, ",");
-        int32_t code = apply(limits, at, length, error);
-
-        if (code != ACCEL_OK || at[length] == '\0')
-            return code;
-        at += length + 1;
-    }
+    return for_words(limits, text, apply, error);
 }
 
 static int32_t choose_subgroup(struct gpu_limits *limits, int64_t size, struct accel_error *error)
@@ -84,16 +103,60 @@ static int32_t choose_subgroup(struct gpu_limits *limits, int64_t size, struct a
     return ACCEL_OK;
 }
 
+/* Items of workgroups are powers of two, since reductions halve them. */
+static const struct {
+    const char *name;
+    uint32_t least;
+    uint32_t most;
+    uint32_t is_power;
+} tunings[GPU_TUNINGS] = {
+    [GPU_TUNE_SLICES] = {"slices", 2, 32, 1},          [GPU_TUNE_ROWS] = {"rows", 1, 8, 0},
+    [GPU_TUNE_ROW_GROUP] = {"row-group", 8, 1024, 1},  [GPU_TUNE_ELEMENT_GROUP] = {"element-group", 8, 1024, 1},
+    [GPU_TUNE_ATTENTION] = {"attention", 8, 256, 1},   [GPU_TUNE_PARTS] = {"parts", 1, 64, 0},
+    [GPU_TUNE_TILE_FROM] = {"tile-from", 2, 65536, 0},
+};
+
+/* One NAME=NUMBER. */
+static int32_t tune(struct gpu_limits *limits, const char *word, size_t length, struct accel_error *error)
+{
+    size_t name = strcspn(word, "=,");
+
+    for (uint32_t t = 0; name < length && word[name] == '=' && t < GPU_TUNINGS; t++) {
+        uint64_t number = 0;
+        size_t at = name + 1;
+
+        if (strlen(tunings[t].name) != name || memcmp(tunings[t].name, word, name) != 0)
+            continue;
+        for (; at < length && word[at] >= '0' && word[at] <= '9' && number <= tunings[t].most; at++)
+            number = 10 * number + (uint64_t)(word[at] - '0');
+        if (at == length && number >= tunings[t].least && number <= tunings[t].most &&
+            (!tunings[t].is_power || ((number & (number - 1)) == 0 && number <= limits->group_items))) {
+            limits->tuning[t] = (uint32_t)number;
+            return ACCEL_OK;
+        }
+        sdk_error(error, ACCEL_E_INVALID, "option tuning: '%.*s' is no number that fits", (int)(length & 63u), word);
+        sdk_remedy(error, "%s takes %u to %u%s", tunings[t].name, tunings[t].least, tunings[t].most,
+                   tunings[t].is_power ? ", a power of two that is no larger than the device's workgroups" : "");
+        return ACCEL_E_INVALID;
+    }
+    sdk_error(error, ACCEL_E_INVALID, "option tuning: '%.*s' is no NAME=NUMBER", (int)(length & 63u), word);
+    sdk_remedy(error, "slices, rows, row-group, element-group, attention, parts, tile-from");
+    return ACCEL_E_INVALID;
+}
+
 int32_t gpu_limits_choose(struct gpu_limits *limits, const struct accel_setting *settings, uint32_t setting_count,
                           struct accel_error *error)
 {
     const struct accel_setting *features = sdk_setting(settings, setting_count, gpu_features_option.name);
     const struct accel_setting *subgroup = sdk_setting(settings, setting_count, gpu_subgroup_option.name);
+    const struct accel_setting *tuning = sdk_setting(settings, setting_count, gpu_tuning_option.name);
     int32_t code = ACCEL_OK;
 
     if (features != NULL && features->text != NULL)
         code = choose_features(limits, features->text, error);
     if (code == ACCEL_OK && subgroup != NULL)
         code = choose_subgroup(limits, subgroup->integer, error);
+    if (code == ACCEL_OK && tuning != NULL && tuning->text != NULL && tuning->text[0] != '\0')
+        code = for_words(limits, tuning->text, tune, error);
     return code;
 }

@@ -24,12 +24,13 @@ extern const struct accel_option gpu_arrangement_option;
 /** The option `precompile` of a driver: whether kernels are compiled with the module or with the sets that use them. */
 extern const struct accel_option gpu_precompile_option;
 
-/** The options `features` and `subgroup` of a driver: rows of its option table. */
+/** The options `features`, `subgroup` and `tuning` of a driver: rows of its option table. */
 extern const struct accel_option gpu_features_option;
+extern const struct accel_option gpu_tuning_option;
 extern const struct accel_option gpu_subgroup_option;
 
-/** Takes out of limits what these two options say that kernels shall not use. For `open` of an API, which looks at no
- *  feature of the limits before. */
+/** Takes out of limits what these options say that kernels shall not use, and how they are cut. For `open` of an API,
+ * which looks at no feature of the limits before. */
 int32_t gpu_limits_choose(struct gpu_limits *limits, const struct accel_setting *settings, uint32_t setting_count,
                           struct accel_error *error);
 

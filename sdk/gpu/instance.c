@@ -280,6 +280,7 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
     gpu_mix(out_fingerprint, &room->limits.arrangement, sizeof room->limits.arrangement);
     gpu_mix(out_fingerprint, &room->limits.features, sizeof room->limits.features);
     gpu_mix(out_fingerprint, &room->limits.subgroup, sizeof room->limits.subgroup);
+    gpu_mix(out_fingerprint, room->limits.tuning, sizeof room->limits.tuning);
     for (uint32_t s = 0; s < room->api->source_count; s++) {
         const struct gpu_source *source = &room->api->sources[s];
 

@@ -62,6 +62,11 @@ check()
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
         --set opencl.arrangement=gpu
     is "$(cat "$work/out")" "$text" "text of $f32 on $device as on GPUs"
+    # As profiles of devices cut them, and without subgroups where the device has them.
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
+        --set opencl.arrangement=gpu --set opencl.features=-subgroup,-dot \
+        --set opencl.tuning=row-group=64,attention=32,slices=4,parts=4
+    is "$(cat "$work/out")" "$text" "text of $f32 on $device as tuned"
     compiled_by_use "$device"
     starts_of "$device" "$q8"
     try 0 "$accelctl" plan "$f32" --device "$device"

@@ -31,6 +31,13 @@ has "remedy: "
 validate=
 [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] && validate="--set vulkan.validation=true"
 ran=0
+# fails MODEL OPTION=VALUE TEXT: the option is refused in these words
+fails() {
+    "$accelctl" run "$1" --device vulkan --set "vulkan.$2" -q -n 1 --prompt x >"$work/out" 2>&1 &&
+        fail "vulkan.$2 was taken"
+    has "$3"
+}
+
 # The drivers for CPUs where distributions have them, and those that ACCEL_TEST_VULKAN_ICDS names, ':' between them.
 for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshader_icd.json \
     $(echo "${ACCEL_TEST_VULKAN_ICDS-}" | tr ':' ' '); do
@@ -61,6 +68,15 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate \
         --set vulkan.arrangement=gpu
     is "$(cat "$work/out")" "$text" "text as on GPUs by $icd"
+    # As profiles of devices cut them, and without subgroups.
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
+        --set vulkan.arrangement=gpu --set vulkan.features=-subgroup,-dot \
+        --set vulkan.tuning=row-group=64,attention=32,slices=4,parts=4
+    is "$(cat "$work/out")" "$text" "text as tuned by $icd"
+    fails "$f32" features=-x "is no feature to leave out"
+    fails "$f32" tuning=row-group=63 "is no number that fits"
+    fails "$f32" tuning=rows "is no NAME=NUMBER"
+    fails "$f32" subgroup=3 "the device makes subgroups of"
     compiled_by_use vulkan
     starts_of vulkan "$q8"
     try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x

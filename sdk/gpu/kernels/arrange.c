@@ -62,7 +62,7 @@ static const struct gpu_arrangement gpu = {
 /* What the tiles of `gpu` take of local memory, rounded up. */
 #define TILE_BYTES 20480u
 
-const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
+static const struct gpu_arrangement *kind_of(const struct gpu_limits *limits)
 {
     const uint32_t software = (limits->features & GPU_FEATURE_SOFTWARE) != 0;
 
@@ -75,6 +75,30 @@ const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits)
     return limits->arrangement == GPU_ARRANGE_SMALL || limits->group_items < 256 || limits->local_bytes < TILE_BYTES
                ? &small
                : &gpu;
+}
+
+static void tune(uint32_t *number, uint32_t tuned)
+{
+    if (tuned != 0)
+        *number = tuned;
+}
+
+struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits)
+{
+    struct gpu_arrangement arrangement = *kind_of(limits);
+    const uint32_t *tuning = limits->tuning;
+
+    /* Kernels for CPUs have one item where others have slices. */
+    if (arrangement.slices > 1)
+        tune(&arrangement.slices, tuning[GPU_TUNE_SLICES]);
+    tune(&arrangement.rows, tuning[GPU_TUNE_ROWS]);
+    tune(&arrangement.row_group, tuning[GPU_TUNE_ROW_GROUP]);
+    tune(&arrangement.element_group, tuning[GPU_TUNE_ELEMENT_GROUP]);
+    tune(&arrangement.attention, tuning[GPU_TUNE_ATTENTION]);
+    tune(&arrangement.parts, tuning[GPU_TUNE_PARTS]);
+    tune(&arrangement.tile.from, tuning[GPU_TUNE_TILE_FROM]);
+    tune(&arrangement.dot.from, tuning[GPU_TUNE_TILE_FROM]);
+    return arrangement;
 }
 
 /* Subgroups that fill workgroups, of a size that the device lets kernels ask for. Where it does not, the kernels of

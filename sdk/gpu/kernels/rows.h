@@ -40,8 +40,8 @@ struct gpu_arrangement {
     struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
 };
 
-/** The arrangement for a device. */
-const struct gpu_arrangement *gpu_arrange(const struct gpu_limits *limits);
+/** The arrangement for a device, with what its option `tuning` changes. */
+struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits);
 
 /** Adds the constant SUBGROUP of groups.h to a launch, and the size that it must run with. */
 void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch);

@@ -48,7 +48,7 @@ const char *gpu_cache_write_check(const struct gpu_row *row, const struct gpu_no
 void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *slot = call->inputs[1], *state = call->inputs[2];
-    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group;
     const uint64_t tokens = slot->rows * slot->width;
     uint32_t span;
     const uint32_t bits = cache_bits(state->type, &span);
@@ -96,7 +96,7 @@ static uint32_t parts_of(const struct gpu_call *call)
     const struct gpu_tensor *q = call->inputs[0];
     const uint64_t most_tokens = q->dims[1] == 0 ? 0 : q->most_rows / q->dims[1];
 
-    return most_tokens <= FEW_TOKENS ? gpu_arrange(call->limits)->parts : 1;
+    return most_tokens <= FEW_TOKENS ? gpu_arrange(call->limits).parts : 1;
 }
 
 /* Whether largest scores, sums and values of each part are written apart: the mass is made of them too. */
@@ -117,7 +117,7 @@ uint64_t gpu_attention_scratch(const struct gpu_call *call)
 static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
 {
     const struct gpu_tensor *q = call->inputs[0];
-    const uint32_t group = gpu_arrange(call->limits)->attention;
+    const uint32_t group = gpu_arrange(call->limits).attention;
     struct gpu_launch launch = {.source = "attention_merge",
                                 .constants = {group, parts},
                                 .constant_count = 2,
@@ -154,7 +154,7 @@ static struct gpu_launch attention_of(const struct gpu_call *call)
 static void emit_mass(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
 {
     const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *mass = call->outputs[1];
-    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group;
     struct gpu_launch launch = attention_of(call);
     uint32_t span;
     const uint32_t bits = cache_bits(k->type, &span);
@@ -178,8 +178,8 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     uint32_t key_span, value_span;
     const uint32_t key_bits = cache_bits(k->type, &key_span), value_bits = cache_bits(v->type, &value_span);
     const uint32_t constants[] = {
-        gpu_arrange(call->limits)->attention, key_bits, key_span, value_bits, value_span, (uint32_t)q->width,
-        (uint32_t)call->outputs[0]->width,    parts,    split};
+        gpu_arrange(call->limits).attention, key_bits, key_span, value_bits, value_span, (uint32_t)q->width,
+        (uint32_t)call->outputs[0]->width,   parts,    split};
     struct gpu_launch launch = attention_of(call);
 
     launch.source = "attention";
@@ -210,9 +210,9 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *frequency = call->inputs[2];
     const struct accel_rotary *attributes = call->attributes;
-    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group;
     const uint64_t pairs = frequency->width, items = x->dims[0] * (x->dims[2] - pairs);
-    const uint32_t heads = gpu_arrange(call->limits)->heads, each = heads == 0 ? (uint32_t)x->dims[1] : heads;
+    const uint32_t heads = gpu_arrange(call->limits).heads, each = heads == 0 ? (uint32_t)x->dims[1] : heads;
     struct gpu_launch launch = {
         .source = "rotary",
         .constants = {group, attributes->pairing == ACCEL_PAIR_NEIGHBOURS},

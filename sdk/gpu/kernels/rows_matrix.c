@@ -59,7 +59,7 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_nod
 
     if (!ACCEL_HAS(attributes, rounding) || attributes->rounding != ACCEL_Q8_0)
         return "the node does not allow rounding";
-    if (gpu_arrange(node->limits)->dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
+    if (gpu_arrange(node->limits).dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
         return "the device multiplies bytes no quicker than floats";
     if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 8 || form.levels == FORM_NF4 ||
         form.levels == FORM_BOOK)
@@ -106,17 +106,17 @@ static void emit_groups(const struct gpu_call *call, struct gpu_emitter *emitter
 static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
                      const struct gpu_form *form, uint32_t m, uint32_t wanted)
 {
-    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
+    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
     struct gpu_launch launch = launch_of(call, part, form);
 
-    launch.source = arrangement->matmul;
-    launch.constants[0] = arrangement->lanes * arrangement->slices;
+    launch.source = arrangement.matmul;
+    launch.constants[0] = arrangement.lanes * arrangement.slices;
     launch.constants[5] = m;
-    launch.constants[6] = arrangement->lanes;
+    launch.constants[6] = arrangement.lanes;
     launch.constant_count = 7;
     /* Few lanes are a subgroup, which hands x round. */
-    if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement->lanes == call->limits->subgroup)
-        launch.subgroup = arrangement->lanes;
+    if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement.lanes == call->limits->subgroup)
+        launch.subgroup = arrangement.lanes;
     emit_groups(call, emitter, &launch, FORM_TILE, m, wanted);
 }
 
@@ -137,8 +137,8 @@ static void emit_tile(const struct gpu_call *call, struct gpu_emitter *emitter, 
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
-    const struct gpu_arrangement *arrangement = gpu_arrange(call->limits);
-    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT ? &arrangement->dot : &arrangement->tile;
+    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
+    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT ? &arrangement.dot : &arrangement.tile;
     const uint64_t from = tile->source != NULL ? tile->from : UINT64_MAX;
     struct gpu_form form;
 
@@ -147,7 +147,7 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     for (uint32_t part = 0; part < w->parts; part++) {
         emit_vec(call, emitter, part, &form, 1, x->rows == 1);
         if (x->most_rows > 1)
-            emit_vec(call, emitter, part, &form, arrangement->rows, x->rows > 1 && x->rows < from);
+            emit_vec(call, emitter, part, &form, arrangement.rows, x->rows > 1 && x->rows < from);
         if (x->most_rows >= from)
             emit_tile(call, emitter, part, &form, tile, x->rows >= from);
     }
@@ -164,7 +164,7 @@ const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *no
 void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *table = call->inputs[0], *ids = call->inputs[1];
-    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group;
     const uint64_t count = ids->rows * ids->width;
     struct gpu_form form;
 

@@ -15,9 +15,9 @@ void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const struct accel_norm *attributes = call->attributes;
     struct gpu_launch launch = {
         .source = "norm",
-        .constants = {gpu_arrange(call->limits)->row_group, call->row->op == ACCEL_OP_RMS_NORM ? 0
-                                                            : bias == NULL                     ? 1
-                                                                                               : 2},
+        .constants = {gpu_arrange(call->limits).row_group, call->row->op == ACCEL_OP_RMS_NORM ? 0
+                                                           : bias == NULL                     ? 1
+                                                                                              : 2},
         .constant_count = 2,
         .bind_count = 4,
         .binds = {gpu_read(x), gpu_read(call->inputs[1]), gpu_write(call->outputs[0]), gpu_read(bias)},
@@ -34,7 +34,7 @@ static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, 
 {
     const struct gpu_tensor *x = call->inputs[0];
     struct gpu_launch launch = {.source = source,
-                                .constants = {gpu_arrange(call->limits)->row_group},
+                                .constants = {gpu_arrange(call->limits).row_group},
                                 .constant_count = 1,
                                 .bind_count = 2,
                                 .binds = {gpu_read(x), gpu_write(call->outputs[0])},
@@ -68,7 +68,7 @@ void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *a = call->inputs[0], *b = call->inputs[1];
-    const uint32_t op = call->row->op, group = gpu_arrange(call->limits)->element_group;
+    const uint32_t op = call->row->op, group = gpu_arrange(call->limits).element_group;
     const uint64_t n = a->rows * a->width, period = b == NULL ? n : b->rows * b->width;
     const uint32_t kind = op == ACCEL_OP_ADD          ? KIND_ADD
                           : op == ACCEL_OP_MUL        ? KIND_MUL
@@ -101,7 +101,7 @@ const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *n
 void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *index = call->inputs[1];
-    const uint32_t group = gpu_arrange(call->limits)->element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group;
     const uint64_t count = index->rows * index->width, width = x->dims[0] == 0 ? 0 : x->rows * x->width / x->dims[0];
     struct gpu_launch launch = {.source = "gather",
                                 .constants = {group},
