@@ -26,6 +26,8 @@ accel_conform_SOURCES = \
 	%D%/op_matmul.c \
 	%D%/op_places.c \
 	%D%/op_rows.c \
+	%D%/options.c \
+	%D%/options.h \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/reference.c \

@@ -5,40 +5,17 @@
  */
 #include "config.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tools/accel-conform/certificate.h"
 #include "tools/accel-conform/known.h"
-
-#define ROUNDS 3u
-#define DEADLINE 120u
-
-static const char usage[] =
-    "usage: accel-conform DRIVER.so [options]\n"
-    "  --device ID         device of the driver; the first one without it\n"
-    "  --filter GLOB       tests whose name fits: 'matmul/*'\n"
-    "  --list              print the names of the tests and end\n"
-    "  --seed N            numbers of the random shapes and values; the clock's without it\n"
-    "  --rounds N          random cases of a test beside the fixed ones (3)\n"
-    "  --cases N           at most N cases of a test: a quick look, or a slow tool that watches\n"
-    "  --deadline SECONDS  of one test (120)\n"
-    "  --set NAME=VALUE    an option of the driver, for tests that run programs\n"
-    "  --json              print JSON\n"
-    "  --certificate FILE  where to write the certificate; in the user's cache folder without it\n"
-    "  --known FILE        expected failures; conformance.yaml beside the driver without it\n"
-    "  --help, --version\n"
-    "exit status: 0 no failure, 1 failures, 2 it could not be run\n";
+#include "tools/accel-conform/options.h"
 
 /* ---- a test in this process ---- */
 
@@ -66,123 +43,6 @@ static int run_child(const struct run_options *options)
         conform_end(&conform);
     }
     return RUN_EXIT_USAGE;
-}
-
-/* ---- options ---- */
-
-static int complain(const char *text, const char *value)
-{
-    fprintf(stderr, "accel-conform: %s%s\n", text, value);
-    return RUN_EXIT_USAGE;
-}
-
-static bool read_number(const char *text, uint64_t most, uint64_t *out_number)
-{
-    char *end = NULL;
-
-    *out_number = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && *out_number <= most;
-}
-
-/* -1: go on; else the exit status. */
-static int read_option(struct run_options *options, int letter, const char *value)
-{
-    uint64_t number = 0;
-
-    if (strchr("sRDn", letter) != NULL && !read_number(value, letter == 's' ? UINT64_MAX : 1000000, &number))
-        return complain("no number: ", value);
-    switch (letter) {
-    case 'd':
-        options->device = value;
-        return -1;
-    case 'f':
-        options->filter = value;
-        return -1;
-    case 'l':
-        options->is_list = true;
-        return -1;
-    case 's':
-        options->seed = number;
-        return -1;
-    case 'R':
-        options->rounds = (uint32_t)number;
-        return -1;
-    case 'n':
-        options->cases = (uint32_t)number;
-        return -1;
-    case 'D':
-        options->deadline = (uint32_t)number;
-        return -1;
-    case 'j':
-        options->is_json = true;
-        return -1;
-    case 'c':
-        options->certificate = value;
-        return -1;
-    case 'k':
-        options->known = value;
-        return -1;
-    case 'o':
-        if (strchr(value, '=') == NULL)
-            return complain("an option of the driver is NAME=VALUE, and not ", value);
-        options->set = value;
-        return -1;
-    case 'C':
-        options->child = value;
-        return -1;
-    case 'h':
-        fputs(usage, stdout);
-        return 0;
-    case 'v':
-        printf("accel-conform %s\n", PACKAGE_VERSION);
-        return 0;
-    default:
-        fputs(usage, stderr);
-        return RUN_EXIT_USAGE;
-    }
-}
-
-/* A certificate is of all tests: a part of them proves nothing. */
-static bool is_partial(const struct run_options *options)
-{
-    return options->filter != NULL || options->cases != 0 || options->set != NULL;
-}
-
-static int read_options(struct run_options *options, int count, char **arguments)
-{
-    static const struct option rows[] = {{"device", required_argument, NULL, 'd'},
-                                         {"filter", required_argument, NULL, 'f'},
-                                         {"list", no_argument, NULL, 'l'},
-                                         {"seed", required_argument, NULL, 's'},
-                                         {"rounds", required_argument, NULL, 'R'},
-                                         {"cases", required_argument, NULL, 'n'},
-                                         {"deadline", required_argument, NULL, 'D'},
-                                         {"set", required_argument, NULL, 'o'},
-                                         {"json", no_argument, NULL, 'j'},
-                                         {"certificate", required_argument, NULL, 'c'},
-                                         {"known", required_argument, NULL, 'k'},
-                                         {"child", required_argument, NULL, 'C'},
-                                         {"help", no_argument, NULL, 'h'},
-                                         {"version", no_argument, NULL, 'v'},
-                                         {NULL, 0, NULL, 0}};
-    int letter;
-
-    while ((letter = getopt_long(count, arguments, "h", rows, NULL)) != -1) {
-        int status = read_option(options, letter, optarg);
-
-        if (status >= 0)
-            return status;
-    }
-    if (options->is_list)
-        return -1;
-    if (options->certificate != NULL && is_partial(options))
-        return complain("a certificate needs all tests as they are: no --filter, no --cases, no --set", "");
-    if (optind + 1 != count)
-        return complain("one driver file is needed; ", "accel-conform --help");
-    options->driver = arguments[optind];
-    if (realpath(options->driver, options->path) == NULL)
-        return complain("no such file (accelctl plugins prints where drivers lie): ", options->driver);
-    return -1;
 }
 
 /* ---- the run ---- */
@@ -251,7 +111,7 @@ static int certify(const struct run_report *report)
     char *path = NULL;
     int32_t code;
 
-    if (is_partial(report->options))
+    if (options_are_partial(report->options))
         return 0;
     code = certificate_write(report, &path, &error);
     if (code != ACCEL_OK)
@@ -289,7 +149,7 @@ static int run_all(struct run_options *options, const struct conform_list *list,
     report.facts = &facts;
     if (known_read(options, list, &known, &error) != ACCEL_OK ||
         !run_test(options, &list->tests[0], &facts, &results[0], &error))
-        return complain(error.text, "");
+        return options_complain(error.text, "");
     status = explain_info(options, &results[0], &facts);
     if (status < 0)
         status = look_for_device(options, &facts);
@@ -303,7 +163,7 @@ static int run_all(struct run_options *options, const struct conform_list *list,
         if (!is_wanted(options, &list->tests[i]))
             continue;
         if (!run_test(options, &list->tests[i], NULL, result, &error))
-            return complain(error.text, "");
+            return options_complain(error.text, "");
         known_apply(&known, result);
         print_result(options, result);
         add_up(&report, result);
@@ -313,15 +173,15 @@ static int run_all(struct run_options *options, const struct conform_list *list,
 
 int main(int count, char **arguments)
 {
-    struct run_options options = {.rounds = ROUNDS, .deadline = DEADLINE, .seed = (uint64_t)time(NULL)};
+    struct run_options options = {.driver = NULL};
     struct conform_list *list = calloc(1, sizeof(*list));
     struct run_result *results = calloc(CONFORM_TESTS + 1, sizeof(*results));
-    int status = read_options(&options, count, arguments);
+    int status = options_read(&options, count, arguments);
 
     if (status < 0 && options.child != NULL)
         return run_child(&options);
     if (list == NULL || results == NULL)
-        return complain("no memory", "");
+        return options_complain("no memory", "");
     if (status < 0) {
         conform_list_fill(list);
         status = options.is_list ? print_list(&options, list) : run_all(&options, list, results);
