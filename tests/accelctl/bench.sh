@@ -74,6 +74,15 @@ try 0 "$accelctl" bench prefill decode $quick --threads 2 --against "$theirs/oth
 has "llama-bench ran a model of 1040128 bytes of weights"
 has "llama-bench had 1 thread, this run 2"
 grep -q '^prompt 16 + 8  *- ' "$work/out" || fail "no row for the test that is theirs alone"
+# A run over several numbers of threads: the tests with ours stand beside, the others below.
+sed -e 's/"n_threads": 2,/"n_threads": 1,/' "$theirs/stories260K.json" >"$work/one.json"
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --threads 2 --json --against "$work/one.json" \
+    --against "$theirs/stories260K.json" "$q8"
+is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;prefill 16, 1 thread;decode 8, 1 thread;prefill 16 at 32, 1 thread;decode 8 at 32, 1 thread;" \
+    "rows of two numbers of threads"
+is "$(value rows.0.peer.count) $(value rows.4.peer.count)" "3 3" "rounds of two numbers of threads"
+positive rows.0.ratio rows.3.ratio rows.4.peer.median
 # An earlier run of ours.
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --json --against "$work/own.json" "$q8"

@@ -9,6 +9,7 @@ accelctl_sources = \
 	%D%/bench_graph.c \
 	%D%/bench_json.c \
 	%D%/bench_load.c \
+	%D%/bench_device.c \
 	%D%/bench_machine.c \
 	%D%/bench_model.c \
 	%D%/bench_operator.c \

@@ -84,6 +84,10 @@ struct bench_machine {
     struct bench_sequence sequences[BENCH_SEQUENCES];
     uint32_t sequence_count;
     const struct bench_sequence *best[BENCH_PRODUCTS]; /* NULL: unknown */
+    uint32_t is_device; /* 1: the device has queues and memory of its own, the processors' limits are not its limits */
+    struct measure_spread device_copy; /* bytes read and written together, a second; count 0: not measured */
+    double device_bytes;               /* of one of the two buffers */
+    char device_reason[160];           /* why it was not measured */
     double drift; /* floats a second at the end of the run over those at its beginning; 0: not measured */
 };
 
@@ -154,6 +158,12 @@ void bench_warn(struct bench *bench, const char *format, ...) ACCEL_PRINTF(2, 3)
 void bench_machine_threads(struct bench_machine *machine, const struct accel_plan *plan);
 /* Measures memory and sequences, with `rounds` rounds each. Answers -1, or an exit code after an error was said. */
 int bench_machine_measure(struct bench *bench);
+/* The same for a device, which is opened for that where it is none of the processors. */
+int bench_machine_measure_device(struct bench *bench, struct accel_context *context,
+                                 const struct accel_device_info *info);
+/* Of a device with queues of its own, what copying on it gives; why not stands in the machine where that fails
+ * (bench_device.c). */
+void bench_device_measure(struct bench *bench, struct accel_device *device, const struct accel_facts *facts);
 /* How the clock has changed since. */
 void bench_machine_again(struct bench *bench);
 /* Which products a matmul of weights of `type` makes where x may be rounded to `rounding`. */

@@ -19,6 +19,7 @@ struct peer_test {
     char name[64];
     char unit[16];
     uint64_t prompt, tokens, depth, sequences;
+    uint64_t threads; /* 0: not told */
     double units;
     double *seconds;
     uint32_t count;
@@ -107,7 +108,8 @@ static struct peer_test *find_test(struct bench_peer *peer, const struct peer_te
     struct peer_test *grown;
 
     for (uint32_t i = 0; i < peer->count; i++)
-        if (strcmp(peer->tests[i].name, wanted->name) == 0 && peer->tests[i].subject == wanted->subject)
+        if (strcmp(peer->tests[i].name, wanted->name) == 0 && peer->tests[i].subject == wanted->subject &&
+            peer->tests[i].threads == wanted->threads)
             return &peer->tests[i];
     grown = realloc(peer->tests, (peer->count + 1) * sizeof *grown);
     if (grown == NULL)
@@ -205,7 +207,11 @@ static int32_t read_llama_test(struct reader *r, size_t at, const json_t *object
     note_text(r, r->peer->kv, sizeof r->peer->kv, kv, "types of keys and values");
     r->peer->bytes = size_of(object, "model_size");
     r->peer->parameters = size_of(object, "model_n_params");
-    r->peer->threads = (uint64_t)(whole_of(object, "n_threads") < 0 ? 0 : whole_of(object, "n_threads"));
+    test.threads = (uint64_t)(whole_of(object, "n_threads") < 0 ? 0 : whole_of(object, "n_threads"));
+    if (r->peer->count > 0 && r->peer->threads != test.threads)
+        r->peer->threads = 0;
+    else
+        r->peer->threads = test.threads;
     return take_times(r, at, &test, json_object_get(object, "samples_ns"), 1e-9);
 }
 
@@ -391,11 +397,30 @@ static void compare_facts(struct bench *bench)
         bench_warn(bench, "%s kept keys and values as %s, this run as %s", peer->program, peer->kv, kv);
 }
 
+/* Whether a test is to stand beside the rows of its name: of several that differ in their threads, the one with ours.
+ */
+static uint32_t is_ours(const struct bench *bench, const struct peer_test *test)
+{
+    uint32_t others = 0;
+
+    for (uint32_t i = 0; i < bench->peer->count; i++) {
+        const struct peer_test *other = &bench->peer->tests[i];
+
+        others += other != test && other->subject == test->subject && strcmp(other->name, test->name) == 0;
+    }
+    return others == 0 || test->threads == bench->machine.threads;
+}
+
 static int32_t add_alone(struct bench *bench, const struct peer_test *test)
 {
-    struct bench_row *row =
-        bench_row_add(bench, test->subject == BENCH_SUBJECTS ? BENCH_DECODE : test->subject, 0, "%s", test->name);
+    const enum bench_subject subject = test->subject == BENCH_SUBJECTS ? BENCH_DECODE : test->subject;
+    struct bench_row *row;
 
+    if (is_ours(bench, test))
+        row = bench_row_add(bench, subject, 0, "%s", test->name);
+    else
+        row = bench_row_add(bench, subject, 0, "%s, %" PRIu64 " thread%s", test->name, test->threads,
+                            test->threads == 1 ? "" : "s");
     if (row == NULL)
         return ACCEL_E_MEMORY;
     row->prompt = test->prompt;
@@ -407,6 +432,21 @@ static int32_t add_alone(struct bench *bench, const struct peer_test *test)
     return ACCEL_OK;
 }
 
+static uint32_t match_rows(struct bench *bench, const struct peer_test *test)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < bench->count; i++) {
+        struct bench_row *row = &bench->rows[i];
+
+        if (row->subject != test->subject || strcmp(row->name, test->name) != 0)
+            continue;
+        row->peer = test->time;
+        row->has_peer = found = 1;
+    }
+    return found;
+}
+
 void bench_against_match(struct bench *bench)
 {
     if (bench->peer == NULL)
@@ -414,17 +454,10 @@ void bench_against_match(struct bench *bench)
     compare_facts(bench);
     for (uint32_t t = 0; t < bench->peer->count; t++) {
         const struct peer_test *test = &bench->peer->tests[t];
-        uint32_t found = 0;
 
-        for (uint32_t i = 0; i < bench->count; i++) {
-            struct bench_row *row = &bench->rows[i];
-
-            if (row->subject != test->subject || strcmp(row->name, test->name) != 0)
-                continue;
-            row->peer = test->time;
-            row->has_peer = found = 1;
-        }
-        if (!found && (test->subject == BENCH_SUBJECTS || bench->wanted[test->subject]))
+        if (is_ours(bench, test) && match_rows(bench, test))
+            continue;
+        if (test->subject == BENCH_SUBJECTS || bench->wanted[test->subject])
             add_alone(bench, test);
     }
 }

@@ -22,17 +22,22 @@ static json_t *sequence_json(const struct bench_sequence *one)
 
 static json_t *machine_json(const struct bench_machine *machine)
 {
-    json_t *sequences = json_array(), *processors = json_array();
+    json_t *sequences = json_array(), *processors = json_array(), *object;
 
     for (uint32_t i = 0; i < machine->sequence_count; i++)
         json_array_append_new(sequences, sequence_json(&machine->sequences[i]));
     for (uint32_t i = 0; i < machine->threads; i++)
         json_array_append_new(processors, json_integer(machine->processors[i]));
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:o, s:f}", "threads", (int)machine->threads,
-                     "processors", processors, "memory_read", spread_json(&machine->memory.read), "memory_copy",
-                     spread_json(&machine->memory.copy), "cache_read", spread_json(&machine->memory.cached),
-                     "memory_bytes", machine->memory.bytes, "cache_bytes", machine->memory.cached_bytes, "huge_pages",
-                     (int)machine->memory.huge, "sequences", sequences, "clock_drift", machine->drift);
+    object = json_pack("{s:i, s:o, s:o, s:o, s:o, s:f, s:f, s:b, s:o, s:f}", "threads", (int)machine->threads,
+                       "processors", processors, "memory_read", spread_json(&machine->memory.read), "memory_copy",
+                       spread_json(&machine->memory.copy), "cache_read", spread_json(&machine->memory.cached),
+                       "memory_bytes", machine->memory.bytes, "cache_bytes", machine->memory.cached_bytes, "huge_pages",
+                       (int)machine->memory.huge, "sequences", sequences, "clock_drift", machine->drift);
+    if (machine->is_device && machine->device_copy.count > 0)
+        json_object_set_new(object, "device_copy", spread_json(&machine->device_copy));
+    else if (machine->is_device)
+        json_object_set_new(object, "device_not_measured", json_text(machine->device_reason));
+    return object;
 }
 
 static json_t *noise_json(const struct measure_noise *noise)

@@ -90,6 +90,21 @@ int bench_machine_measure(struct bench *bench)
     return -1;
 }
 
+int bench_machine_measure_device(struct bench *bench, struct accel_context *context,
+                                 const struct accel_device_info *info)
+{
+    struct accel_device *device = NULL;
+    struct accel_error error = {0};
+
+    if (info->facts->limits->queues == 0 || bench->interrupted)
+        return -1;
+    if (accel_device_open(context, info->name, NULL, 0, &device, &error) != ACCEL_OK)
+        return say_session_error(bench->chosen->common.json, &error);
+    bench_device_measure(bench, device, info->facts);
+    accel_device_free(device);
+    return -1;
+}
+
 void bench_machine_again(struct bench *bench)
 {
     struct bench_machine *machine = &bench->machine;
@@ -119,6 +134,17 @@ enum bench_products bench_products_of(uint32_t type, uint32_t rounding)
                                     : BENCH_INT8;
 }
 
+/* A device may read faster than it copies, and what it multiplies is not measured: the bytes alone. */
+static double device_limit(const struct bench_machine *machine, const struct bench_cost *cost,
+                           enum bench_bound *out_bound, char name[32])
+{
+    if (machine->device_copy.count == 0 || machine->device_copy.most <= 0)
+        return 0;
+    *out_bound = BENCH_BOUND_BYTES;
+    snprintf(name, 32, "device copy");
+    return cost->bytes / machine->device_copy.most;
+}
+
 double bench_limit(const struct bench_machine *machine, const struct bench_cost *cost, enum bench_bound *out_bound,
                    char name[32])
 {
@@ -131,6 +157,8 @@ double bench_limit(const struct bench_machine *machine, const struct bench_cost 
     name[0] = '\0';
     if (!machine->measured)
         return 0;
+    if (machine->is_device)
+        return device_limit(machine, cost, out_bound, name);
     for (uint32_t p = 0; p < BENCH_PRODUCTS; p++) {
         double seconds = machine->best[p] == NULL ? 0 : cost->products[p] / machine->best[p]->rate.most;
 

@@ -163,6 +163,7 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
     if (code < 0 && !bench->machine.measured) {
         bench_machine_threads(&bench->machine, plan);
         bench_facts_plan(bench, plan);
+        bench_device_measure(bench, *out_device, accel_plan_device(plan)->facts);
     }
     accel_plan_free(plan);
     free(texts);

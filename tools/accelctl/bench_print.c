@@ -37,6 +37,22 @@ static void print_memory(const char *name, const struct measure_spread *rate, co
            number_text(1e-9 * rate->median, b), words);
 }
 
+static void print_device(const struct bench_machine *machine)
+{
+    char line[100], size[32];
+
+    if (!machine->is_device)
+        return;
+    if (machine->device_copy.count == 0) {
+        printf("  %-17s not measured: %s\n", "device copy", machine->device_reason);
+        return;
+    }
+    snprintf(line, sizeof line, "%s, bytes read and written together",
+             bytes_text((uint64_t)machine->device_bytes, size));
+    print_memory("device copy", &machine->device_copy, line);
+    printf("  %-17s not measured: no sequence of instructions is known for it\n", "device products");
+}
+
 static void print_machine(const struct bench *bench)
 {
     const struct bench_machine *machine = &bench->machine;
@@ -61,6 +77,7 @@ static void print_machine(const struct bench *bench)
     print_memory("memory copy", &machine->memory.copy, "bytes read and written together");
     for (uint32_t i = 0; i < machine->sequence_count; i++)
         print_sequence(&machine->sequences[i]);
+    print_device(machine);
 }
 
 /* Columns of the other program. */

@@ -315,6 +315,9 @@ static int run_with_model(struct bench *bench, struct opened *opened)
     gather_model(bench, opened);
     bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
     code = bench_machine_measure(bench);
+    if (code < 0)
+        code = bench_machine_measure_device(bench, opened->context,
+                                            accel_plan_device(accel_session_plan(opened->session)));
     if (code < 0 && !bench->interrupted &&
         (bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]))
         code = bench_model(bench, opened);

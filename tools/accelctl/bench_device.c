@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the memory of a device that keeps queues of its own gives: one buffer copied over another by its driver, again
+ * and again. What the processors' memory gives is no limit of such a device.
+ */
+#include "config.h"
+
+#include "tools/accelctl/bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COPIES = 16, ROUNDS_LEAST = 3, ROUNDS_MOST = 15 };
+
+#define BYTES_MOST ((uint64_t)256 << 20)
+#define BYTES_LEAST ((uint64_t)1 << 20)
+/* Of one round: long against a submit. */
+#define ROUND_SECONDS 0.02
+
+struct copier {
+    struct accel_queue *queue;
+    struct accel_buffer *from;
+    struct accel_buffer *to;
+    uint64_t bytes;
+};
+
+/* Of each of two buffers: a sixteenth of the device's memory at most, as main memory may be behind it. */
+static uint64_t bytes_of(const struct accel_facts *facts)
+{
+    uint64_t bytes = BYTES_MOST;
+
+    if (facts->heap_count > 0 && facts->heaps[0].bytes / 16 < bytes)
+        bytes = facts->heaps[0].bytes / 16;
+    if (facts->limits->buffer_bytes < bytes)
+        bytes = facts->limits->buffer_bytes;
+    return bytes / 4096 * 4096;
+}
+
+/* Seconds of `count` copies in one submit, at most COPIES. */
+static int32_t copy(const struct copier *copier, uint32_t count, double *out_seconds, struct accel_error *error)
+{
+    const struct accel_work work = {.size = sizeof work,
+                                    .kind = ACCEL_STEP_COPY,
+                                    .source = copier->from,
+                                    .target = copier->to,
+                                    .bytes = copier->bytes};
+    const struct accel_work *list[COPIES];
+    const double begun = measure_seconds();
+    uint64_t value = 0;
+    int32_t code;
+
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = &work;
+    code = accel_queue_submit(copier->queue, list, count, NULL, 0, &value, error);
+    if (code == ACCEL_OK)
+        code = accel_queue_wait(copier->queue, value, UINT64_MAX, error);
+    *out_seconds = measure_seconds() - begun;
+    return code;
+}
+
+static uint32_t rounds_of(const struct bench *bench)
+{
+    const uint64_t rounds = bench->chosen->rounds;
+
+    return rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds > ROUNDS_MOST ? ROUNDS_MOST : (uint32_t)rounds;
+}
+
+static int32_t time_copies(const struct copier *copier, uint32_t rounds, struct measure_spread *out_rate,
+                           struct accel_error *error)
+{
+    double rates[ROUNDS_MOST], seconds = 0;
+    uint32_t count = 1, done = 0;
+    /* The first one touches the memory, the second one says how many make a round. */
+    int32_t code = copy(copier, 1, &seconds, error);
+
+    if (code == ACCEL_OK)
+        code = copy(copier, 1, &seconds, error);
+    while (count < COPIES && count * seconds < ROUND_SECONDS)
+        count++;
+    for (; code == ACCEL_OK && done < rounds; done++) {
+        code = copy(copier, count, &seconds, error);
+        rates[done] = seconds > 0 ? 2.0 * (double)copier->bytes * count / seconds : 0;
+    }
+    if (code == ACCEL_OK)
+        measure_spread(rates, done, out_rate);
+    return code;
+}
+
+void bench_device_measure(struct bench *bench, struct accel_device *device, const struct accel_facts *facts)
+{
+    struct bench_machine *machine = &bench->machine;
+    struct copier copier = {.bytes = bytes_of(facts)};
+    struct accel_error error = {0};
+    int32_t code = ACCEL_OK;
+
+    machine->is_device = facts->limits->queues != 0;
+    if (!machine->is_device)
+        return;
+    working_on(&bench->working, "measuring the device");
+    if (copier.bytes < BYTES_LEAST)
+        code = accel_error_set(&error, ACCEL_E_LIMIT, "its buffers have less than a MiB");
+    if (code == ACCEL_OK)
+        code = accel_queue_create(device, NULL, &copier.queue, &error);
+    if (code == ACCEL_OK)
+        code = accel_buffer_create(device, copier.bytes, 0, &copier.from, &error);
+    if (code == ACCEL_OK)
+        code = accel_buffer_create(device, copier.bytes, 0, &copier.to, &error);
+    if (code == ACCEL_OK)
+        code = time_copies(&copier, rounds_of(bench), &machine->device_copy, &error);
+    machine->device_bytes = (double)copier.bytes;
+    if (code != ACCEL_OK)
+        snprintf(machine->device_reason, sizeof machine->device_reason, "%.150s", error.text);
+    accel_queue_free(copier.queue);
+    accel_buffer_free(copier.from);
+    accel_buffer_free(copier.to);
+}
