@@ -42,6 +42,8 @@ static const struct gpu_arrangement small = {
     .heads = 4,
     .tile = {"matmul_tile", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 1, .quads = 4, .from = 8},
     .dot = {"matmul_dot", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
+    .halves = {"matmul_half", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4,
+               .from = 8},
 };
 
 static const struct gpu_arrangement gpu = {
@@ -57,6 +59,8 @@ static const struct gpu_arrangement gpu = {
     .tile = {"matmul_tile", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 1, .quads = 2,
              .from = 8},
     .dot = {"matmul_dot", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
+    .halves = {"matmul_half", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4,
+               .from = 8},
 };
 
 /* What the tiles of `gpu` take of local memory, rounded up. */
@@ -98,6 +102,7 @@ struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits)
     tune(&arrangement.parts, tuning[GPU_TUNE_PARTS]);
     tune(&arrangement.tile.from, tuning[GPU_TUNE_TILE_FROM]);
     tune(&arrangement.dot.from, tuning[GPU_TUNE_TILE_FROM]);
+    tune(&arrangement.halves.from, tuning[GPU_TUNE_TILE_FROM]);
     return arrangement;
 }
 

@@ -17,7 +17,7 @@
  * vfloat (8 in OpenCL, 4 in GLSL); else these are scalars and an item has one row. Planes of matrices are buffers of
  * ROW_WORD, read by VLOAD at a multiple of VEC words; LOCAL_LOAD and LOCAL_STORE are the same for local arrays of
  * floats (not where GLSL has VEC_ROWS). DOT4 adds up the products of four signed bytes each, in texts compiled with
- * DOT.
+ * DOT; with HALVES there is half4, of floats (halves_of) or of the signed bytes of a word (halves_of_bytes).
  *
  * Subgroups: where HAS_SUBGROUP is defined SUBGROUP_SUM, SUBGROUP_MAX and what goes with them are; groups.h is made of
  * them. A text that takes that file in has a constant SUBGROUP, 0 to leave them alone.

@@ -14,6 +14,15 @@
 #define IS_ONE_SUBGROUP (GROUP <= SUBGROUP)
 #define SUBGROUP_BARRIER subgroupBarrier()
 #endif
+#ifdef HALVES
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#define half4 f16vec4
+#define make_half4(x) f16vec4(x)
+#define halves_of(v) f16vec4(v)
+#define halves_of_bytes(u)                                                                                             \
+    f16vec4(bitfieldExtract(int(u), 0, 8), bitfieldExtract(int(u), 8, 8), bitfieldExtract(int(u), 16, 8),              \
+            bitfieldExtract(int(u), 24, 8))
+#endif
 #ifdef DOT
 /* OpSDotKHR of packed bytes. glslc 2023.2 has no name for it. */
 #extension GL_EXT_spirv_intrinsics : require

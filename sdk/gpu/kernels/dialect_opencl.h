@@ -2,6 +2,12 @@
 /* The dialect as OpenCL C 1.2; dialect.h says what it means. Constants are macros of the compiler's command line. */
 #ifdef ACCEL_OPENCL
 #pragma OPENCL FP_CONTRACT ON
+#ifdef HALVES
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define make_half4(x) ((half4)(x))
+#define halves_of(v) convert_half4(v)
+#define halves_of_bytes(u) convert_half4(as_char4(u))
+#endif
 #ifdef DOT
 #ifdef cl_khr_integer_dot_product
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable

@@ -6,6 +6,7 @@
 
 #define EXACT 4e-6   /* F32 with sums in any order, and offsets taken out of sums */
 #define ROUNDED 1e-2 /* x rounded to 8 bits in blocks of 32 */
+#define HALVES 1e-2  /* x and sums of 16 products rounded to halves */
 
 #define ROW(op_, text, check_, lower_)                                                                                 \
     {                                                                                                                  \
@@ -21,6 +22,14 @@ const struct gpu_row gpu_rows[] = {
      .features = GPU_FEATURE_DOT8,
      .tolerance = ROUNDED,
      .check = gpu_matmul_dot_check,
+     .lower = gpu_matmul_lower},
+    {.op = ACCEL_OP_MATMUL,
+     .variant = GPU_MATMUL_HALVES,
+     .name = "matmul, x in halves",
+     .precision = ACCEL_F16,
+     .features = GPU_FEATURE_F16,
+     .tolerance = HALVES,
+     .check = gpu_matmul_halves_check,
      .lower = gpu_matmul_lower},
     ROW(ACCEL_OP_MATMUL, "matmul", gpu_matmul_check, gpu_matmul_lower),
     ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),

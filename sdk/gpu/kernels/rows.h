@@ -9,7 +9,8 @@
 #include "sdk/gpu/kernel.h"
 
 /* Variants of matmul. */
-#define GPU_MATMUL_DOT 1u /**< many rows of x are rounded to 8 bits */
+#define GPU_MATMUL_DOT 1u    /**< many rows of x are rounded to 8 bits */
+#define GPU_MATMUL_HALVES 2u /**< many rows of x are rounded to halves */
 
 /** How the matmul of many rows is cut: the constants of matmul_tile.k. */
 struct gpu_tile {
@@ -38,6 +39,7 @@ struct gpu_arrangement {
     uint32_t heads;         /**< heads that share a sine, 0: all */
     struct gpu_tile tile;   /**< matmul of many rows */
     struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
+    struct gpu_tile halves; /**< the same with x rounded to halves */
 };
 
 /** The arrangement for a device, with what its option `tuning` changes. */
@@ -57,6 +59,7 @@ void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix,
 uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part);
 
 const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node);
+const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node);

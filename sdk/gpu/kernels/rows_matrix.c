@@ -50,21 +50,46 @@ const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *n
     return matrix_reason(gpu_node_input(node, 1));
 }
 
-/* Integers add up digits that are whole numbers. By itself where that is quick, else where kernels are chosen. */
-const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node)
+/* Digits that are whole numbers meet x before they are scaled. */
+static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_node *node)
 {
-    const struct accel_matmul *attributes = node->node->attributes;
-    const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
     struct gpu_form form;
 
-    if (!ACCEL_HAS(attributes, rounding) || attributes->rounding != ACCEL_Q8_0)
-        return "the node does not allow rounding";
-    if (gpu_arrange(node->limits).dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
-        return "the device multiplies bytes no quicker than floats";
     if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 8 || form.levels == FORM_NF4 ||
         form.levels == FORM_BOOK)
         return "the weights' digits are no whole numbers";
     return gpu_matmul_check(row, node);
+}
+
+static uint32_t rounding_of(const struct gpu_node *node)
+{
+    const struct accel_matmul *attributes = node->node->attributes;
+
+    return ACCEL_HAS(attributes, rounding) ? attributes->rounding : ACCEL_F32;
+}
+
+/* By itself where that is quick, else where kernels are chosen. */
+const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
+
+    if (rounding_of(node) != ACCEL_Q8_0)
+        return "the node does not allow rounding";
+    if (gpu_arrange(node->limits).dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
+        return "the device multiplies bytes no quicker than floats";
+    return unscaled_reason(row, node);
+}
+
+/* GPUs that have halves multiply twice as many of them as floats; processors convert them. */
+const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const uint32_t rounding = rounding_of(node);
+
+    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
+        return "the node does not allow rounding";
+    if (gpu_arrange(node->limits).halves.source == NULL)
+        return "the device multiplies halves no quicker than floats";
+    return unscaled_reason(row, node);
 }
 
 /* What all kernels of matmul share. */
@@ -138,7 +163,9 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
     const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT ? &arrangement.dot : &arrangement.tile;
+    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT      ? &arrangement.dot
+                                  : call->row->variant == GPU_MATMUL_HALVES ? &arrangement.halves
+                                                                            : &arrangement.tile;
     const uint64_t from = tile->source != NULL ? tile->from : UINT64_MAX;
     struct gpu_form form;
 

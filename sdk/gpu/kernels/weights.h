@@ -75,7 +75,7 @@ FN vfloat digit_of(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint 
     return VFLOAT(q);
 }
 
-#ifdef DOT
+#ifdef UNSCALED
 /* Level of a digit, of types whose levels are whole numbers. */
 FN uint level_of(uint q)
 {
