@@ -49,3 +49,6 @@ tests_bench_batch_LDADD = libaccel-model.la libaccel.la
 EXTRA_PROGRAMS += tests/bench/start
 tests_bench_start_SOURCES = %D%/start.c
 tests_bench_start_LDADD = libaccel-model.la libaccel.la
+
+# What was measured, by device.
+EXTRA_DIST += %D%/results/README.md %D%/results/lavapipe.md %D%/results/pocl.md
