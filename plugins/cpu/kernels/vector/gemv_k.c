@@ -473,19 +473,6 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, cons
     }
 }
 
-/* Sums of 16 digits each. */
-CPU_INLINE void half_sums(const int8_t *q, size_t values, int16_t *out)
-{
-    for (size_t i = 0; i < values; i += 32) {
-        __m256i sums = _mm256_maddubs_epi16(_mm256_set1_epi8(1), load32(q + i));
-        sums = _mm256_madd_epi16(sums, _mm256_set1_epi16(1));
-        __m128i two = _mm_hadd_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-        two = _mm_hadd_epi32(two, two);
-        out[i / 16] = (int16_t)_mm_extract_epi16(two, 0);
-        out[i / 16 + 1] = (int16_t)_mm_extract_epi16(two, 2);
-    }
-}
-
 int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     int16_t half[GEMV_VALUES / 16];
