@@ -78,8 +78,9 @@ not_on_cpu() {
 
 tests="test_table test_own test_names test_types test_matmul_few test_matmul8_few test_matmul_alias test_embed test_quantize
     test_norms test_softmax test_argmax test_rotary test_functions test_gate test_binary test_cache_write
-    test_cache_write_planar test_attention test_attention_pages test_attention_f16"
-test "$AARCH64_TESTS" != all || tests="$tests test_matmul test_matmul8 test_attention_planar test_attention_groups"
+    test_cache_write_planar test_attention test_attention_pages test_attention_f16
+    test_attention_sinks test_attention_mass test_attention_blocks"
+test "$AARCH64_TESTS" != all || tests="$tests test_matmul test_matmul8 test_attention_planar test_attention_groups test_attention_eager"
 on_cpu neon cortex-a53 $tests
 on_cpu dotprod neoverse-n1 $tests
 on_cpu i8mm max $tests
