@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hardware: who claims it, and why nobody does. */
+/* Hardware: who claims it, and why nobody does; and what drivers say that is about no piece of it. */
 #include "config.h"
 
 #include <string.h>
@@ -130,6 +130,25 @@ static void judge_unknown(struct accel_doctor_case *doctor, const struct accel_d
                 .remedy = "if it computes, a driver plugin of its maker would do"});
 }
 
+/* Most often a driver that found nothing of its own: the only answer to why it is not used. */
+static void judge_rest(struct accel_doctor_case *doctor)
+{
+    for (uint32_t i = 0; i < accel_verdict_count(doctor->context); i++) {
+        const struct accel_verdict *verdict = accel_verdict_get(doctor->context, i);
+        const struct accel_doctor_row row = {
+            .state = verdict->code == ACCEL_E_NOT_FOUND ? ACCEL_DOCTOR_NOTE : ACCEL_DOCTOR_WARN,
+            .area = "drivers",
+            .check = "driver.says",
+            .subject = verdict->driver,
+            .origin = verdict->driver,
+            .hardware = -1,
+            .text = accel_doctor_text(doctor, "%s (%s)", verdict->text, accel_error_name(verdict->code)),
+            .remedy = verdict->remedy};
+        if (verdict->hardware < 0)
+            accel_doctor_say(doctor, &row);
+    }
+}
+
 void accel_doctor_judge_hardware(struct accel_doctor_case *doctor)
 {
     for (uint32_t i = 0; i < doctor->context->hardware.count; i++) {
@@ -148,4 +167,5 @@ void accel_doctor_judge_hardware(struct accel_doctor_case *doctor)
         else
             judge_unknown(doctor, &subject, device);
     }
+    judge_rest(doctor);
 }

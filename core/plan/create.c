@@ -35,42 +35,82 @@ int32_t accel_plan_no_memory(struct accel_error *error)
 
 /* ---- the device ---- */
 
-/* Adds why a driver, or any where `driver` is NULL, brings no device: its plugin's state and its verdicts. */
-static void add_reasons(const struct accel_context *context, const char *driver, struct accel_strbuf *text)
+/* Why a driver brings no device: texts, and the first remedy. */
+struct reasons {
+    struct accel_strbuf text;
+    const char *remedy; /* NULL: none has one */
+};
+
+static void add_reason(struct reasons *reasons, const char *who, const char *what, const char *text, const char *remedy)
 {
+    accel_strbuf_printf(&reasons->text, "; %s%s%s: %s", who, *who && *what ? ", " : "", what, text);
+    if (*remedy && reasons->remedy == NULL)
+        reasons->remedy = remedy;
+    else if (*remedy)
+        accel_strbuf_printf(&reasons->text, " (%s)", remedy);
+}
+
+/* Of a driver, or of any where `driver` is NULL: its plugin's state and its verdicts. */
+static void add_reasons(const struct accel_context *context, const char *driver, struct reasons *reasons)
+{
+    char name[80];
     for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
         const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
-        if (plugin->state == ACCEL_PLUGIN_REFUSED && (driver == NULL || strcmp(plugin->name, driver) == 0))
-            accel_strbuf_printf(text, "; plugin %s: %s", plugin->name, plugin->text);
+        if (plugin->state != ACCEL_PLUGIN_REFUSED || (driver && strcmp(plugin->name, driver) != 0))
+            continue;
+        snprintf(name, sizeof(name), "plugin %s", plugin->name);
+        add_reason(reasons, name, "", plugin->text, plugin->remedy);
     }
     for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
         const struct accel_verdict *verdict = accel_verdict_get(context, i);
         if (driver == NULL || strcmp(verdict->driver, driver) == 0)
-            accel_strbuf_printf(text, "; %s%s%s: %s%s%s%s", verdict->driver, *verdict->driver ? ", " : "",
-                                verdict->subject, verdict->text, *verdict->remedy ? " (" : "", verdict->remedy,
-                                *verdict->remedy ? ")" : "");
+            add_reason(reasons, verdict->driver, verdict->subject, verdict->text, verdict->remedy);
     }
+}
+
+/* The remedy is the one of the driver that was named, as it says it. */
+static int32_t refuse_for(const struct accel_context *context, const char *driver, const char *begin,
+                          const char *otherwise, struct accel_error *error)
+{
+    struct reasons reasons = {.remedy = NULL};
+    int32_t code;
+    accel_strbuf_init(&reasons.text, 4096);
+    accel_strbuf_text(&reasons.text, begin);
+    add_reasons(context, driver, &reasons);
+    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&reasons.text));
+    if (driver && reasons.remedy)
+        accel_error_remedy(error, "%s", reasons.remedy);
+    else
+        accel_error_remedy(error, "%s", otherwise);
+    accel_strbuf_free(&reasons.text);
+    return code;
 }
 
 static int32_t refuse_device(const struct accel_context *context, const char *name, struct accel_error *error)
 {
-    struct accel_strbuf text;
-    char driver[64] = "";
-    int32_t code;
-    accel_strbuf_init(&text, 4096);
+    char driver[64], begin[300] = "there is no device";
     if (name) {
         snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":"), name);
-        accel_strbuf_printf(&text, "there is no device %s", name);
-    } else {
-        accel_strbuf_text(&text, "there is no device");
+        snprintf(begin, sizeof(begin), "there is no device %s", name);
     }
-    add_reasons(context, name ? driver : NULL, &text);
-    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&text));
-    accel_error_remedy(error,
-                       "accelctl devices --all lists devices, and why other hardware is none; for one that only a "
-                       "profile describes name its platform too");
-    accel_strbuf_free(&text);
-    return code;
+    return refuse_for(context, name ? driver : NULL, begin,
+                      "accelctl devices --all lists devices, and why other hardware is none; for one that only a "
+                      "profile describes name its platform too",
+                      error);
+}
+
+int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error)
+{
+    char begin[300];
+    bool installed = false;
+    if (plan->device)
+        return ACCEL_OK;
+    for (uint32_t i = 0; i < accel_plugin_count(plan->context); i++)
+        installed |= strcmp(accel_plugin_get(plan->context, i)->name, plan->platform) == 0;
+    snprintf(begin, sizeof(begin), "the plan is for the platform %s, %s", plan->platform,
+             installed ? "and no device of it is here" : "of which no driver is installed");
+    return refuse_for(plan->context, plan->platform, begin,
+                      installed ? "accelctl devices --all says why" : "accelctl plugins lists drivers that are", error);
 }
 
 /* The first of the list that can run something: it is sorted, best first. */
@@ -140,7 +180,8 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     if (strcmp(policy->value, "warn") == 0)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=%s to=%s reason=\"%s\"",
                         request->device, plan->device->info.name, why.text);
-    return ACCEL_OK;
+    plan->moved = accel_plan_text(plan, "%s stands in for %s: %s", plan->device->info.name, request->device, why.text);
+    return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 /* A platform by its name. A device of it that is here is used, unless another one is described by a file; where none is

@@ -191,20 +191,6 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     return code;
 }
 
-int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error)
-{
-    bool installed = false;
-    if (plan->device)
-        return ACCEL_OK;
-    for (uint32_t i = 0; i < accel_plugin_count(plan->context); i++)
-        installed |= strcmp(accel_plugin_get(plan->context, i)->name, plan->platform) == 0;
-    accel_error_set(error, ACCEL_E_NOT_FOUND, "the plan is for the platform %s, %s", plan->platform,
-                    installed ? "and no device of it is here" : "of which no driver is installed");
-    accel_error_remedy(error,
-                       installed ? "accelctl devices --all says why" : "accelctl plugins lists drivers that are");
-    return ACCEL_E_NOT_FOUND;
-}
-
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
     struct accel_given *given;

@@ -48,6 +48,8 @@ struct accel_plan {
     struct accel_plan_cores *cores;     /**< where they are */
     uint32_t cores_count;
     bool pinned;
+    const char *moved; /**< why another device is in the place of the one that was named, or NULL */
+    const char *fewer; /**< why there are fewer threads than were asked for, or NULL */
 
     struct accel_plan_node *nodes; /**< of all graphs, one after the other */
     uint32_t node_count;
@@ -69,7 +71,7 @@ struct accel_plan {
     struct accel_plan_rows parts;   /**< struct accel_plan_part */
     struct accel_plan_rows weights; /**< struct accel_plan_weight */
     struct accel_plan_rows layers;  /**< struct accel_plan_layer */
-    struct accel_plan_rows notes;   /**< struct accel_plan_note */
+    struct accel_plan_rows notes;   /**< struct accel_plan_note; of fallbacks with the policy, "fallback.kv", as key */
     struct accel_plan_rows hints;   /**< the same, made anew by each step: what a run does not do, what the past says */
     struct accel_plan_rows speeds;  /**< struct accel_plan_speed */
     struct accel_plan_past past;
@@ -123,7 +125,8 @@ const struct accel_profile_setting *accel_plan_value(const struct accel_plan *pl
  *  history that cannot be read is a hint, never a failure. */
 int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error);
 
-/** Adds a hint for each setting that a run would not carry out. */
+/** Adds a hint for each setting that a run would not carry out, and for device and threads where they are others than
+ *  were asked for. */
 int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error);
 
 struct accel_device;

@@ -46,7 +46,7 @@ static int32_t refuse_tiled(struct accel_sketcher *s, const struct accel_profile
         return ACCEL_E_FALLBACK;
     }
     s->tiled = false;
-    return accel_plan_add_note(s->plan, ACCEL_NOTE_WARN, "attention.kernel", "", s->error,
+    return accel_plan_add_note(s->plan, ACCEL_NOTE_WARN, "fallback.attention", "", s->error,
                                "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
 }
 

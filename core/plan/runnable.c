@@ -200,11 +200,20 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
     return code;
 }
 
+static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const char *text, struct accel_error *error)
+{
+    return text ? accel_plan_add_hint(plan, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text, policy,
+                                      accel_plan_value(plan, policy)->value)
+                : ACCEL_OK;
+}
+
 int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting;
     uint32_t index = 0;
-    int32_t code = ACCEL_OK;
+    int32_t code = hint_fallback(plan, "fallback.device", plan->moved, error);
+    if (code == ACCEL_OK)
+        code = hint_fallback(plan, "fallback.threads", plan->fewer, error);
     while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
         code = accel_plan_add_hint(plan, is_alias(setting) ? ACCEL_NOTE_INFO : ACCEL_NOTE_WARN, setting->key, "", error,
                                    "a run does not carry out %s=%s (%s)", setting->key, setting->value, setting->place);

@@ -103,7 +103,9 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
     if (code == ACCEL_OK && strcmp(fallback->value, "warn") == 0)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=threads from=%u to=%u", wanted,
                         plan->threads.count);
-    return code;
+    if (code == ACCEL_OK)
+        plan->fewer = accel_plan_text(plan, "%u threads of the %u that were asked for", plan->threads.count, wanted);
+    return code == ACCEL_OK && plan->fewer == NULL ? accel_plan_no_memory(error) : code;
 }
 
 /* Says who wanted the number. */

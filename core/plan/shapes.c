@@ -75,7 +75,7 @@ static int32_t read_cache_type(struct accel_sketcher *s, const char *key, uint32
         accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", key);
         return ACCEL_E_FALLBACK;
     }
-    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, key, "", s->error,
+    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "fallback.kv", "", s->error,
                                "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
                                ", and fallback.kv is %s",
                                key, word, head, policy->value);

@@ -241,6 +241,19 @@ static uint32_t id_of(const struct accel_plan_type *type)
     return ACCEL_PLANAR(type->bits, log2_group, scheme_of(type->name));
 }
 
+/* Once for all weights: each has its own reason beside it. */
+static int32_t note_file_type(struct accel_plan *plan, const struct choice *choice, const char *wanted,
+                              struct accel_error *error)
+{
+    static const char policy[] = "fallback.precision";
+    for (uint32_t i = 0; i < plan->notes.count; i++)
+        if (strcmp(((const struct accel_plan_note *)plan->notes.items[i])->key, policy) == 0)
+            return ACCEL_OK;
+    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, policy, "", error,
+                               "weights stay %s, not %s: %s reads no %s; %s is %s", choice->type.name, wanted,
+                               plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
+}
+
 /* A type that the device's matrices cannot read: another form of the same bits, or what the policy says. */
 static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
 {
@@ -274,7 +287,7 @@ static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_w
     choice->converted = false;
     choice->because = accel_plan_text(plan, "as in the file: %s does not read %s, and fallback.precision is %s",
                                       plan->device->info.name, wanted, policy->value);
-    return choice->because ? ACCEL_OK : accel_plan_no_memory(s->error);
+    return choice->because ? note_file_type(plan, choice, wanted, s->error) : accel_plan_no_memory(s->error);
 }
 
 static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)

@@ -59,6 +59,15 @@ static void keep_list(const struct accel_wire_answer *answer, struct accel_arena
     result->list_bytes = answer->list_bytes;
 }
 
+/* What can be done about a driver that broke down, most often for what its maker's libraries do. */
+static void mend(struct accel_error *verdict, const char *path)
+{
+    accel_error_remedy(verdict,
+                       "update the driver and the libraries of the device's maker, then look again with --no-cache; "
+                       "accel-conform '%s' shows the fault by itself",
+                       path);
+}
+
 /* Decides what the end of a child means. The first of several faults counts, the hardest first. */
 static void judge(const struct accel_probe_job *job, struct accel_child_end *end, struct accel_arena *arena,
                   struct accel_error *verdict, struct accel_probe_result *result)
@@ -84,9 +93,11 @@ static void judge(const struct accel_probe_job *job, struct accel_child_end *end
     } else if (end->timed_out) {
         accel_error_set(verdict, ACCEL_E_TIMEOUT, "hangs in %s: its probe was ended after %u ms", stage,
                         job->milliseconds);
+        mend(verdict, job->path);
     } else if (end->signal != 0) {
         accel_error_set(verdict, ACCEL_E_INTERNAL, "crashes in %s: its probe ended with %s (signal %d)", stage,
                         accel_signal_name(end->signal), end->signal);
+        mend(verdict, job->path);
     } else if (code != ACCEL_OK || end->too_much) {
         accel_error_set(verdict, ACCEL_E_CORRUPT, "its probe gave a malformed answer in %s: %s", stage,
                         end->too_much ? "too long" : bad.text);
@@ -97,6 +108,7 @@ static void judge(const struct accel_probe_job *job, struct accel_child_end *end
     } else if (!answer.done || (end->status != 0 && !end->lost)) {
         accel_error_set(verdict, ACCEL_E_INTERNAL, "ends the process in %s, with the exit status %d", stage,
                         end->status);
+        mend(verdict, job->path);
     } else if (end->output.total > 0 && !has_word(job->effects, "prints")) {
         accel_error_set(verdict, ACCEL_E_INVALID, "writes to standard output (%llu bytes): \"%.160s\"",
                         (unsigned long long)end->output.total, clean(&end->output, arena));

@@ -21,6 +21,11 @@ if grep -q "^opencl:" "$work/out"; then
 fi
 has "CL_PLATFORM_NOT_FOUND_KHR"
 has "remedy: install the driver of the device's maker"
+OCL_ICD_VENDORS=/nowhere "$accelctl" doctor >"$work/out" 2>"$work/err"
+has "CL_PLATFORM_NOT_FOUND_KHR"
+has "remedy: install the driver of the device's maker"
+OCL_ICD_VENDORS=/nowhere try 4 "$accelctl" plan "$f32" --device opencl
+grep -q "^  remedy: install the driver of the device's maker" "$work/err" || fail "a plan has another remedy"
 OCL_ICD_VENDORS=/nowhere try 4 "$accelctl" run "$f32" --device opencl -q -n 1 --prompt x
 
 # check DEVICE: everything of one device

@@ -79,6 +79,22 @@ try 0 "$accelctl" devices --drivers "$drivers"
 has "cpu:cpu0"
 try 0 "$accelctl" plan "$q8" --drivers "$drivers"
 has "cpu0"
+# Why a driver is not used, with what to do about it: where devices are listed, by doctor, and in the error of a plan.
+crash="crashes in enumerate: its probe ended with SIGFPE"
+remedy="remedy: update the driver and the libraries of the device's maker"
+for verb in "devices --all" doctor plugins; do
+    # shellcheck disable=SC2086 # the verb and its option
+    "$accelctl" $verb --drivers "$drivers" >"$work/lines" 2>"$work/err" || [ "$verb" = doctor ] || fail "status of $verb"
+    tr -s ' \n' ' ' <"$work/lines" >"$work/out"
+    has "$crash"
+    has "$remedy"
+    has "remedy: install what is missing, or another build of this driver"
+done
+try 0 "$accelctl" devices --drivers "$drivers" --json
+is "$(grep -c '"path": "'"$drivers" "$work/out")" "$sins" "refused drivers in JSON"
+try 4 "$accelctl" plan "$q8" --drivers "$drivers" --device crash-in-enumerate
+one_error "$crash"
+grep -qF "  $remedy" "$work/err" || { cat "$work/err"; fail "a plan has another remedy than the driver's"; }
 # A device of a refused driver is not there, by name.
 try 4 "$accelctl" run "$q8" --drivers "$drivers" --device crash-in-enumerate --greedy -q -n 5
 one_error "crashes in enumerate: its probe ended with SIGFPE"

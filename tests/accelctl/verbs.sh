@@ -83,6 +83,21 @@ try 5 "$accelctl" run "$q8" --set memory.budget=1MiB
 one_error "the plan needs"
 try 4 "$accelctl" run "$q8" --device nothing
 one_error "there is no device"
+# Another device where the setting allows it: counted and said, whatever the verb and the form.
+for policy in warn allow; do
+    try 0 "$accelctl" run "$q8" -n 2 --device nothing --set fallback.device=$policy
+    for words in ", 1 fallback$" "^fallback   cpu:cpu0 stands in for nothing: there is no device nothing.* is $policy"; do
+        grep -q "$words" "$work/err" || { cat "$work/err"; fail "no '$words' after a run with $policy"; }
+    done
+    try 0 "$accelctl" run "$q8" -n 2 --device nothing --set fallback.device=$policy --json
+    is "$(value placement.fallbacks)" 1 "fallbacks with $policy"
+    case $(value placement.because.0) in "cpu:cpu0 stands in for nothing"*) ;; *) fail "why another device is used" ;; esac
+    try 0 "$accelctl" plan "$q8" --device nothing --set fallback.device=$policy
+    has "nodes, 1 fallback"
+    has "! cpu:cpu0 stands in for nothing"
+    try 0 "$accelctl" plan "$q8" --device nothing --set fallback.device=$policy --json
+    is "$(value fallbacks)" 1 "fallbacks in a plan with $policy"
+done
 try 2 "$accelctl" run "$q8" --set nothing=1
 one_error "is unknown"
 try 2 "$accelctl" run "$q8" --set context=x

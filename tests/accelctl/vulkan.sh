@@ -16,8 +16,15 @@ if grep -q "libvulkan.so.1: cannot open" "$work/out"; then
 fi
 has "VK_ERROR_INCOMPATIBLE_DRIVER"
 has "remedy: install the Vulkan driver"
-try 0 "$accelctl" devices
+try 0 "$accelctl" devices --all
 has "cpu:cpu0"
+has "VK_ERROR_INCOMPATIBLE_DRIVER"
+has "remedy: install the Vulkan driver"
+"$accelctl" doctor >"$work/out" 2>"$work/err"
+has "VK_ERROR_INCOMPATIBLE_DRIVER"
+has "remedy: install the Vulkan driver"
+try 4 "$accelctl" plan "$f32" --device vulkan
+grep -q "^  remedy: install the Vulkan driver" "$work/err" || fail "a plan has another remedy"
 
 # A damaged file, of which the loader says that there is no memory, takes nobody else's devices away.
 printf 'no json' >"$work/damaged.json"

@@ -130,6 +130,16 @@ static void test_device(void **state)
     assert_null(b->plan);
     assert_int_equal(create(b, "farm:b", "fallback.device", "warn", NULL, NULL), ACCEL_OK);
     assert_non_null(strstr(b->log, "fallback=device from=farm:b to=farm:a"));
+    assert_non_null(note_of(b->plan, "fallback.device", "farm:a stands in for farm:b: there is no device farm:b"));
+    /* It is said with allow too, and after each of the steps that make notes anew. */
+    b->log[0] = '\0';
+    assert_int_equal(create(b, "farm:b", "fallback.device", "allow", NULL, NULL), ACCEL_OK);
+    assert_string_equal(b->log, "");
+    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+    assert_non_null(note_of(b->plan, "fallback.device", "fallback.device is allow"));
+    assert_int_equal(create(b, "farm:a", "fallback.device", "allow", NULL, NULL), ACCEL_OK);
+    assert_null(note_of(b->plan, "fallback.device", ""));
 }
 
 /* An operator, the type of K and V, and attention: the same answer of a driver, and a policy for each. */
@@ -172,7 +182,7 @@ static void test_attention(void **state)
     assert_non_null(strstr(b->error.text, "a rule of the test"));
     assert_int_equal(create(b, NULL, "attention.kernel", "tiled", "fallback.attention", "warn"), ACCEL_OK);
     assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
-    assert_non_null(note_of(b->plan, "attention.kernel", "eager, not tiled"));
+    assert_non_null(note_of(b->plan, "fallback.attention", "eager, not tiled"));
     /* Left to the plan, it is eager and says why. */
     assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
     assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
@@ -200,6 +210,7 @@ static void test_f16(void **state)
     assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
     assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f32");
     assert_non_null(strstr(part_of(b->plan, "ffn.up")->because, "fallback.precision is warn"));
+    assert_non_null(note_of(b->plan, "fallback.precision", "weights stay f32, not f16"));
     /* Other forms of the same bits are no other precision: the device reads q4_0. */
     assert_int_equal(create(b, NULL, "weights.type", "q4", NULL, NULL), ACCEL_OK);
     assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
@@ -222,6 +233,7 @@ static void test_threads(void **state)
     assert_error(b, "4096", "threads");
     assert_int_equal(create(b, NULL, "cpu.threads", "4096", "fallback.threads", "warn"), ACCEL_OK);
     assert_non_null(strstr(b->log, "fallback=threads from=4096"));
+    assert_non_null(note_of(b->plan, "fallback.threads", "of the 4096 that were asked for"));
 }
 
 /* Settings that plans count with, and runs do not carry out. */

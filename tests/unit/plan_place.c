@@ -170,7 +170,8 @@ static void test_device_choice(void **state)
     assert_int_equal(create(b, "scripted", NULL, 0), ACCEL_OK);
     assert_int_equal(create(b, "scripted:two", NULL, 0), ACCEL_E_NOT_FOUND);
     assert_non_null(strstr(b->error.text, "there is no device scripted:two"));
-    assert_non_null(strstr(b->error.text, "the second one is locked (unlock it)"));
+    assert_non_null(strstr(b->error.text, "the second one is locked"));
+    assert_string_equal(b->error.remedy, "unlock it");
     assert_null(b->plan);
     assert_int_equal(create(b, "other", NULL, 0), ACCEL_E_NOT_FOUND);
     assert_null(strstr(b->error.text, "locked"));

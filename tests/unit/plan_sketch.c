@@ -177,7 +177,7 @@ static void test_cache_group(void **state)
     assert_int_equal(accel_plan_memory_count(b->plan), 0);
     sketch_well(b, "one", "context=1tok kv.type.k=q8 fallback.kv=warn", &phi);
     assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_STATE)->bytes, 327680);
-    assert_non_null(note_of(b->plan, "kv.type.k", "f16"));
+    assert_non_null(note_of(b->plan, "fallback.kv", "comes to f16"));
 }
 
 /*

@@ -20,15 +20,6 @@ static const char *answer_name(uint32_t answer)
     return answer < 5 ? names[answer] : "?";
 }
 
-uint32_t count_fallbacks(const struct accel_plan *plan)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++)
-        count += accel_plan_node_get(plan, i)->answer != ACCEL_CLAIM_NATIVE;
-    return count;
-}
-
 const char *value_text(const char *value, const char *unit, char text[64])
 {
     if (strcmp(unit, "bytes") == 0)
@@ -201,8 +192,8 @@ static void print_kernels(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_node_count(plan);
 
-    printf("%skernels%s    %u nodes, %u fallbacks\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
-           count_fallbacks(plan));
+    printf("%skernels%s    %u nodes, %u fallback%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
+           count_fallbacks(plan), count_fallbacks(plan) == 1 ? "" : "s");
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_node *node = accel_plan_node_get(plan, i);
         uint32_t same = 0;

@@ -30,7 +30,4 @@ const char *value_text(const char *value, const char *unit, char text[64]);
 /* The plan as a document that the caller owns, without its schema; NULL after the error has been said. */
 json_t *plan_json(const struct opened *opened, struct accel_error *error);
 
-/* Nodes that run in another way than natively. */
-uint32_t count_fallbacks(const struct accel_plan *plan);
-
 #endif

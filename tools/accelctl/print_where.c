@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/accelctl/print_plan.h"
+#include "tools/accelctl/say.h"
 
 /* 1 where a row of layers before this one lies on the same device. */
 static uint32_t is_named_before(const struct accel_plan *plan, uint32_t index)
@@ -59,24 +59,44 @@ static uint32_t nodes_beside(const struct accel_plan *plan, uint32_t index)
     return same;
 }
 
-const char *nodes_text(const struct accel_plan *plan, char *text, size_t bytes)
+static uint32_t is_of_fallback(const struct accel_plan_note *note)
 {
-    text[0] = '\0';
+    return strncmp(note->key, "fallback.", 9) == 0;
+}
+
+uint32_t count_fallbacks(const struct accel_plan *plan)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++)
+        count += accel_plan_node_get(plan, i)->answer != ACCEL_CLAIM_NATIVE;
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        count += is_of_fallback(accel_plan_note_get(plan, i));
+    return count;
+}
+
+void print_placement(const struct accel_plan *plan)
+{
+    uint32_t count = count_fallbacks(plan);
+    const char *words = "placement ";
+
     for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
         uint32_t nodes = nodes_beside(plan, i);
-        size_t used = strlen(text);
 
-        if (nodes != 0)
-            snprintf(text + used, bytes - used, "%u %son %s, ", nodes, used == 0 ? "nodes " : "",
-                     accel_plan_node_get(plan, i)->device);
+        if (nodes == 0)
+            continue;
+        fprintf(stderr, "%s %u%s on %s,", words, nodes, i == 0 ? " nodes" : "", accel_plan_node_get(plan, i)->device);
+        words = "";
     }
-    snprintf(text + strlen(text), bytes - strlen(text), "%u fallbacks", count_fallbacks(plan));
-    return text;
+    fprintf(stderr, " %u fallback%s\n", count, count == 1 ? "" : "s");
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (is_of_fallback(accel_plan_note_get(plan, i)))
+            fprintf(stderr, "fallback   %s\n", accel_plan_note_get(plan, i)->text);
 }
 
 json_t *placement_json(const struct accel_plan *plan)
 {
-    json_t *devices = json_array();
+    json_t *devices = json_array(), *because = json_array();
     char names[300];
 
     for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
@@ -86,7 +106,10 @@ json_t *placement_json(const struct accel_plan *plan)
             json_array_append_new(
                 devices, json_pack("{s:s, s:i}", "device", accel_plan_node_get(plan, i)->device, "nodes", (int)nodes));
     }
-    return json_pack("{s:i, s:s, s:i, s:o}", "nodes", (int)accel_plan_node_count(plan), "device",
-                     devices_text(plan, names, sizeof names), "fallbacks", (int)count_fallbacks(plan), "devices",
-                     devices);
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (is_of_fallback(accel_plan_note_get(plan, i)))
+            json_array_append_new(because, json_text(accel_plan_note_get(plan, i)->text));
+    return json_pack("{s:i, s:s, s:i, s:o, s:o}", "nodes", (int)accel_plan_node_count(plan), "device",
+                     devices_text(plan, names, sizeof names), "fallbacks", (int)count_fallbacks(plan), "because",
+                     because, "devices", devices);
 }

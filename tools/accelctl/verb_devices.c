@@ -15,7 +15,7 @@ struct devices_options {
 
 static const struct option_row options[] = {
     {"all", 'a', OPTION_FLAG, offsetof(struct devices_options, all), NULL,
-     "refused hardware, and the facts of the machine with their origins, too", 0, 0},
+     "refused hardware and drivers, and the facts of the machine with their origins, too", 0, 0},
     COMMON_OPTIONS(struct devices_options, common),
 };
 
@@ -56,6 +56,26 @@ static void print_verdict(const struct accel_verdict *verdict)
         print_wrapped((uint32_t)printf("    remedy: "), 12, verdict->remedy);
 }
 
+/* A driver that was refused has no devices, and nobody else says so. */
+static void print_refused(const struct accel_plugin_info *info)
+{
+    char line[1400];
+
+    snprintf(line, sizeof line, "%s (%s, plugin %s)", info->text, accel_error_name(info->code), info->path);
+    print_wrapped((uint32_t)printf("  %s: ", info->name), 4, line);
+    if (info->remedy[0] != '\0')
+        print_wrapped((uint32_t)printf("    remedy: "), 12, info->remedy);
+}
+
+static uint32_t count_refused(const struct accel_context *context)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++)
+        count += accel_plugin_get(context, i)->state == ACCEL_PLUGIN_REFUSED;
+    return count;
+}
+
 static void print_fact(const struct accel_fact *fact)
 {
     char value[80], bytes[32];
@@ -72,10 +92,13 @@ static void print_fact(const struct accel_fact *fact)
 
 static void print_all(const struct accel_context *context)
 {
-    if (accel_verdict_count(context) > 0)
+    if (accel_verdict_count(context) + count_refused(context) > 0)
         printf("\n%snot usable%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_verdict_count(context); i++)
         print_verdict(accel_verdict_get(context, i));
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++)
+        if (accel_plugin_get(context, i)->state == ACCEL_PLUGIN_REFUSED)
+            print_refused(accel_plugin_get(context, i));
     printf("\n%smachine%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_fact_count(context); i++)
         print_fact(accel_fact_get(context, i));
@@ -94,6 +117,21 @@ static json_t *device_json(const struct accel_device_info *info)
                      "software", (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0, "heaps", heaps, "rank", info->rank,
                      "rank_reason", info->rank_reason, "duplicate_of", (int)info->duplicate_of, "hardware",
                      (int)info->hardware);
+}
+
+static json_t *refused_json(const struct accel_context *context)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *info = accel_plugin_get(context, i);
+
+        if (info->state == ACCEL_PLUGIN_REFUSED)
+            json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", info->name, "path", info->path,
+                                                  "code", accel_error_name(info->code), "text", info->text, "remedy",
+                                                  info->remedy));
+    }
+    return list;
 }
 
 static json_t *all_json(const struct accel_context *context)
@@ -117,7 +155,8 @@ static json_t *all_json(const struct accel_context *context)
         json_array_append_new(facts, json_pack("{s:s, s:s, s:s, s:s}", "key", f->key, "value", f->value, "unit",
                                                f->unit, "origin", f->origin));
     }
-    return json_pack("{s:o, s:o, s:o, s:s}", "devices", devices, "verdicts", verdicts, "machine", facts, "host",
+    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "devices", devices, "verdicts", verdicts, "refused",
+                     refused_json(context), "machine", facts, "host",
                      accel_context_recording(context) ? accel_context_recording(context)->path : "");
 }
 

@@ -71,9 +71,10 @@ static void print_row(const struct accel_doctor_row *row, uint32_t all)
         print_origin(row);
 }
 
+/* A note that has a remedy is why something is not used: it is no fault, and the question that a person comes with. */
 static int is_shown(const struct accel_doctor_row *row, uint32_t all)
 {
-    return all || row->state > ACCEL_DOCTOR_NOTE;
+    return all || row->state > ACCEL_DOCTOR_NOTE || (row->state == ACCEL_DOCTOR_NOTE && row->remedy[0] != '\0');
 }
 
 static void print_rows(const struct accel_doctor *doctor, uint32_t all)

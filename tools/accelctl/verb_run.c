@@ -211,14 +211,6 @@ static void print_memory(const struct opened *opened)
             resident == 0 ? "none" : bytes_text(resident, d), bytes_text(high_water, e));
 }
 
-static void print_placement(const struct accel_plan *plan)
-{
-    char text[1000];
-
-    fprintf(stderr, "placement  %s\n", nodes_text(plan, text, sizeof text));
-    print_weights(plan);
-}
-
 static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
 {
     char a[32], b[32];
@@ -231,6 +223,7 @@ static void print_summary(const struct opened *opened, const struct accel_genera
     fprintf(stderr, "written    %s%s%s, ended by: %s\n", tokens_text(result->tokens, a), result->steps == 0 ? "" : ", ",
             result->steps == 0 ? "" : speed_text(result->steps, result->decode_time, b), stop);
     print_placement(accel_session_plan(opened->session));
+    print_weights(accel_session_plan(opened->session));
 }
 
 /* Most bytes of each class that were held at once, by the name that the plan gives it. */
@@ -371,6 +364,7 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
         print_memory(opened);
         print_placement(accel_session_plan(opened->session));
+        print_weights(accel_session_plan(opened->session));
     }
     return code;
 }

@@ -119,6 +119,8 @@ static json_t *nodes_json(const struct accel_plan *plan, uint32_t *out_fallbacks
                                                "kernel", node->kernel, "answer", answer_name(node->answer), "reason",
                                                node->reason, "tolerance", node->tolerance));
     }
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        *out_fallbacks += strncmp(accel_plan_note_get(plan, i)->key, "fallback.", 9) == 0;
     return nodes;
 }
 
