@@ -44,17 +44,31 @@ static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardwa
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);
 }
 
+static void mark(const struct accel_context *context, const struct accel_attached *owner, const char *slot)
+{
+    if (context->plugins != NULL && owner->plugin != ACCEL_NO_PLUGIN)
+        accel_plugins_enter(context->plugins, owner->plugin, slot);
+}
+
+static void unmark(const struct accel_context *context)
+{
+    if (context->plugins != NULL)
+        accel_plugins_leave(context->plugins);
+}
+
 /* Runs the slot, and answers what it left changed in its caller. */
 static int32_t enumerate(struct accel_context *context, const struct accel_attached *owner,
                          const struct accel_device_sink *sink, uint32_t *out_changed, struct accel_error *error)
 {
     struct accel_surroundings before;
     int32_t code;
+    mark(context, owner, "enumerate");
     accel_context_before(context, owner, &before);
     code = owner->instance->table->enumerate(owner->instance,
                                              (const struct accel_hardware *const *)context->hardware.items,
                                              context->hardware.count, sink, error);
     *out_changed = accel_context_restore(context, &before, owner->driver->name, "enumerate");
+    unmark(context);
     return accel_take_code(code, owner->driver->name, "enumerate", error);
 }
 
@@ -142,9 +156,11 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
     struct accel_driver_instance *instance = NULL;
     struct accel_surroundings before;
     int32_t code;
+    mark(context, owner, "attach");
     accel_context_before(context, owner, &before);
     code = owner->driver->attach(&owner->host.table, owner->minor, &instance, error);
     *out_changed = accel_context_restore(context, &before, name, "attach");
+    unmark(context);
     code = accel_take_handle(code, instance, name, "attach", error);
     if (code != ACCEL_OK)
         return code;
@@ -184,7 +200,12 @@ int32_t accel_registry_attach(struct accel_context *context, const struct accel_
  * come and go. */
 static bool may_wait(const struct accel_plugin *plugin, const struct accel_wire_list *list)
 {
-    if (plugin->note == NULL || *plugin->note->libraries == '\0' || list->fact_count == 0)
+    if (list->fact_count == 0)
+        return false;
+    /* Who ended a process is attached by those alone who ask for it. */
+    if (plugin->died != NULL)
+        return true;
+    if (plugin->note == NULL || *plugin->note->libraries == '\0')
         return false;
     for (uint32_t i = 0; i < list->fact_count; i++)
         if ((list->facts[i]->flags & ACCEL_DEVICE_REMOTE) != 0)
@@ -330,10 +351,13 @@ static int32_t attach_late(struct accel_context *context, struct accel_attached 
     if (code == ACCEL_OK)
         code = compare(context, owner, &owner->late);
     owner->late.code = code;
+    accel_plugins_rest(context->plugins);
+    /* One that ended a process before is as good as others from now on. */
+    if (code != ACCEL_OK || accel_plugins_get(context->plugins, owner->plugin)->died != NULL)
+        accel_plugins_stale(context->plugins, owner->plugin);
     if (code == ACCEL_OK)
         return ACCEL_OK;
     accel_registry_detach(context, owner);
-    accel_plugins_stale(context->plugins, owner->plugin);
     return accel_error_copy(error, &owner->late);
 }
 

@@ -169,13 +169,19 @@ static void attach_all(struct accel_context *context)
         int32_t code;
         if (plugin->driver == NULL)
             continue;
-        code = accel_registry_list(context, plugin, i) ? ACCEL_OK
-                                                       : accel_registry_attach(context, plugin->driver, i, &why);
+        if (accel_registry_list(context, plugin, i))
+            code = ACCEL_OK;
+        else if (plugin->died != NULL)
+            code = accel_error_set(&why, ACCEL_E_INTERNAL,
+                                   "ended a process in %s, although its probe is good: it is left alone", plugin->died);
+        else
+            code = accel_registry_attach(context, plugin->driver, i, &why);
         if (code != ACCEL_OK)
             accel_plugins_refuse(context->plugins, i, &why);
         else
             plugin->info.device_count = context->devices.count - before;
     }
+    accel_plugins_rest(context->plugins);
 }
 
 static int32_t find_plugins(struct accel_context *context, struct accel_error *error)

@@ -65,6 +65,7 @@ struct accel_plugin {
     const struct accel_plugin_note *note; /**< NULL where no note could be read */
     const char *list; /**< what its probe enumerated (accel_wire_read_list), now or when it was kept; NULL: nothing */
     size_t list_bytes;
+    const char *died; /**< the slot in which it ended an earlier process, although its probe is good; NULL: in none */
 };
 
 struct accel_plugins;
@@ -94,6 +95,14 @@ void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const s
 /** Forgets the result of the probe that was kept for a record: what it says of devices is not so any more. The next
  *  discovery probes anew. */
 void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index);
+
+/** Around calls of a driver that a probe stands for: whoever comes after a process that ends in them probes anew, and
+ *  where that is good again the record says `died`. One thread at a time. */
+void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const char *slot);
+void accel_plugins_leave(struct accel_plugins *plugins);
+
+/** Drivers are not called for now: takes the file of the mark away. */
+void accel_plugins_rest(struct accel_plugins *plugins);
 
 /**
  * The one lock under which libltdl is called. It is not recursive and is the only state of the process that this room

@@ -7,6 +7,7 @@ libaccel_core_la_SOURCES += \
 	%D%/intake.c %D%/intake.h \
 	%D%/load.c %D%/load.h \
 	%D%/lock.c \
+	%D%/mark.c %D%/mark.h \
 	%D%/note.c \
 	%D%/plugin.h \
 	%D%/plugins.c \

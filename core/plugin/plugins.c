@@ -16,6 +16,7 @@
 #include "core/plugin/cache.h"
 #include "core/plugin/gate.h"
 #include "core/plugin/load.h"
+#include "core/plugin/mark.h"
 #include "core/plugin/plugin.h"
 #include "core/plugin/probe.h"
 #include "core/plugin/search.h"
@@ -23,6 +24,8 @@
 
 #define ROOM "plugin"
 #define CACHE_FILE "plugins.cache"
+/* What a mark calls it: no slot. */
+#define LOADING "load"
 
 /* One file. The public record comes first. */
 struct record {
@@ -35,7 +38,9 @@ struct accel_plugins {
     struct accel_arena arena;
     struct record *records;
     uint32_t count;
-    char *cache_file; /* NULL: none is used */
+    char *cache_folder; /* NULL: none is used */
+    char *cache_file;   /* in it */
+    struct accel_mark mark;
     const struct accel_log *log;
 };
 
@@ -46,6 +51,8 @@ struct discovery {
     struct accel_trust trust;
     struct accel_cache *cache; /* NULL: none is used */
     char *program;             /* accel-probe */
+    struct accel_mark_left *left;
+    uint32_t left_count;
     uint32_t milliseconds;
     struct accel_error *error;
 };
@@ -160,6 +167,15 @@ static const struct record *find_loaded(const struct accel_plugins *plugins, con
 
 /* ---- cache and probe ---- */
 
+/* The slot in which the driver ended an earlier process; NULL: in none that is known. */
+static const char *slot_left(const struct discovery *discovery, const struct record *record)
+{
+    for (uint32_t i = 0; i < discovery->left_count; i++)
+        if (strcmp(discovery->left[i].path, record->plugin.info.path) == 0)
+            return discovery->left[i].slot;
+    return NULL;
+}
+
 static int32_t probe(struct discovery *discovery, struct record *record, const char *key, struct accel_error *verdict)
 {
     struct accel_plugin_info *info = &record->plugin.info;
@@ -179,10 +195,11 @@ static int32_t probe(struct discovery *discovery, struct record *record, const c
     record->plugin.list = result.list;
     record->plugin.list_bytes = result.list_bytes;
     if (discovery->cache != NULL && result.lasting) {
+        const char *died = result.code == ACCEL_OK && record->plugin.died != NULL ? record->plugin.died : result.text;
         struct accel_cache_entry entry = {.code = result.code,
                                           .signal = result.signal,
                                           .path = info->path,
-                                          .text = result.text,
+                                          .text = died,
                                           .remedy = result.remedy,
                                           .detail = result.detail,
                                           .list = result.list,
@@ -208,6 +225,9 @@ static int32_t recall(struct record *record, const struct accel_cache_entry *ent
     if (entry->code != ACCEL_OK) {
         accel_error_set(verdict, entry->code, "%s", entry->text);
         accel_error_remedy(verdict, "%s", entry->remedy);
+    } else if (*entry->text != '\0') {
+        /* A good result has no text but this. */
+        record->plugin.died = entry->text;
     }
     return entry->code;
 }
@@ -231,7 +251,8 @@ static int32_t ask_probe(struct discovery *discovery, struct record *record, str
             return code;
         known = accel_cache_find(discovery->cache, key);
     }
-    if (known != NULL)
+    record->plugin.died = slot_left(discovery, record);
+    if (known != NULL && (record->plugin.died == NULL || (options->flags & ACCEL_CONTEXT_NO_PROBE) != 0))
         return recall(record, known, verdict);
     if (options->flags & ACCEL_CONTEXT_NO_PROBE)
         return ACCEL_OK;
@@ -265,6 +286,9 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
     char words[ACCEL_CHANGED_TEXT];
     uint32_t changed;
     int32_t code;
+    if (plugin->died != NULL && strcmp(plugin->died, LOADING) == 0)
+        return accel_error_set(verdict, ACCEL_E_INTERNAL, "ended a process that loaded it, although its probe is good");
+    accel_plugins_enter(discovery->plugins, (uint32_t)(record - discovery->plugins->records), LOADING);
     accel_surroundings_take(&before, plugin->note == NULL ? NULL : plugin->note->effects);
     code = accel_load_open(plugin->info.path, &query, verdict);
     if (code == ACCEL_OK)
@@ -272,6 +296,7 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
                                 verdict);
     /* Constructors of vendors' libraries like to leave things changed behind them. */
     changed = accel_surroundings_restore(&before);
+    accel_plugins_leave(discovery->plugins);
     if (changed != 0)
         accel_log_write(discovery->options->log, ACCEL_LOG_WARN, ROOM, "driver=%s slot=load changed=\"%s\" restored=%d",
                         plugin->info.name, accel_surroundings_text(changed, words),
@@ -357,9 +382,11 @@ static int32_t open_cache(struct discovery *discovery)
         return ACCEL_OK;
     }
     discovery->plugins->cache_file = folder ? accel_file_join(folder, CACHE_FILE) : NULL;
-    free(folder);
+    discovery->plugins->cache_folder = folder;
     if (discovery->plugins->cache_file == NULL)
         return no_memory(discovery->error);
+    discovery->left_count =
+        accel_mark_collect(folder, discovery->milliseconds, &discovery->plugins->arena, &discovery->left);
     discovery->cache = calloc(1, sizeof(*discovery->cache));
     if (discovery->cache == NULL)
         return no_memory(discovery->error);
@@ -422,8 +449,10 @@ void accel_plugins_free(struct accel_plugins *plugins)
 {
     if (plugins == NULL)
         return;
+    accel_mark_close(&plugins->mark);
     accel_arena_free(&plugins->arena);
     free(plugins->cache_file);
+    free(plugins->cache_folder);
     free(plugins);
 }
 
@@ -441,6 +470,22 @@ void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const s
 {
     if (index < plugins->count)
         refuse(plugins, &plugins->records[index], why);
+}
+
+void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const char *slot)
+{
+    if (index < plugins->count)
+        accel_mark_set(&plugins->mark, plugins->cache_folder, plugins->records[index].plugin.info.path, slot);
+}
+
+void accel_plugins_leave(struct accel_plugins *plugins)
+{
+    accel_mark_clear(&plugins->mark);
+}
+
+void accel_plugins_rest(struct accel_plugins *plugins)
+{
+    accel_mark_close(&plugins->mark);
 }
 
 /* Without memory for it the result stays, and is found stale again. */

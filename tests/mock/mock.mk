@@ -80,6 +80,10 @@ mock_drivers += tests/mock/late.la
 tests_mock_late_la_SOURCES = %D%/late.c %D%/mock.h
 tests_mock_late_la_LDFLAGS = $(test_driver_ldflags)
 
+mock_drivers += tests/mock/turns.la
+tests_mock_turns_la_SOURCES = %D%/turns.c %D%/mock.h
+tests_mock_turns_la_LDFLAGS = $(test_driver_ldflags)
+
 mock_drivers += tests/mock/lazy.la
 tests_mock_lazy_la_SOURCES = %D%/lazy.c %D%/mock.h
 tests_mock_lazy_la_LDFLAGS = $(test_driver_ldflags) -Wl,-z,lazy

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "core/plugin/mark.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+
+#define PREFIX "attaching."
+/* Beyond these something makes marks that is no discovery. */
+#define MOST_MARKS 64u
+
+/* A process that may not write files of this size would be ended by a signal if it tried. */
+static bool may_write(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+/* Written, not only made longer: a mapped page that finds no room on the disk would be a bus error. */
+static struct accel_mark_page *map_new(int fd)
+{
+    struct accel_mark_page *page = calloc(1, sizeof(*page));
+    bool wrote = page != NULL && write(fd, page, sizeof(*page)) == (ssize_t)sizeof(*page);
+    free(page);
+    page = wrote ? mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static void open_mark(struct accel_mark *mark, const char *folder)
+{
+    char name[64];
+    int fd;
+    snprintf(name, sizeof(name), PREFIX "%ld.XXXXXX", (long)getpid());
+    if (!may_write(sizeof(*mark->page)) || accel_file_make_folders(folder, 0700, NULL) != ACCEL_OK)
+        return;
+    mark->file = accel_file_join(folder, name);
+    fd = mark->file == NULL ? -1 : mkostemp(mark->file, O_CLOEXEC);
+    if (fd < 0) {
+        free(mark->file);
+        mark->file = NULL;
+        return;
+    }
+    mark->page = map_new(fd);
+    close(fd);
+    if (mark->page == NULL)
+        accel_mark_close(mark);
+}
+
+void accel_mark_set(struct accel_mark *mark, const char *folder, const char *path, const char *slot)
+{
+    if (folder == NULL)
+        return;
+    if (mark->page == NULL)
+        open_mark(mark, folder);
+    if (mark->page == NULL || strlen(path) >= sizeof(mark->page->path))
+        return;
+    memcpy(mark->page->path, path, strlen(path) + 1);
+    mark->page->since = (uint64_t)time(NULL);
+    snprintf(mark->page->slot, sizeof(mark->page->slot), "%s", slot);
+    /* Whoever ends this process reads nothing back: without this the writes might be left out. */
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+void accel_mark_clear(struct accel_mark *mark)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (mark->page != NULL)
+        mark->page->slot[0] = '\0';
+}
+
+void accel_mark_close(struct accel_mark *mark)
+{
+    if (mark->page != NULL)
+        munmap(mark->page, sizeof(*mark->page));
+    if (mark->file != NULL)
+        unlink(mark->file);
+    free(mark->file);
+    *mark = (struct accel_mark){NULL, NULL};
+}
+
+/* ---- what others left ---- */
+
+static bool read_page(const char *file, struct accel_mark_page *page)
+{
+    struct stat facts;
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool good = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == geteuid() &&
+                facts.st_size == (off_t)sizeof(*page) && read(fd, page, sizeof(*page)) == (ssize_t)sizeof(*page) &&
+                memchr(page->slot, '\0', sizeof(page->slot)) != NULL &&
+                memchr(page->path, '\0', sizeof(page->path)) != NULL;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* True when the file is a mark that says something; one whose process has ended is taken away. */
+static bool judge(const char *file, long process, uint32_t milliseconds, struct accel_mark_page *page)
+{
+    bool good = read_page(file, page);
+    bool ended = process != (long)getpid() && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    uint64_t now = (uint64_t)time(NULL);
+    if (ended)
+        unlink(file);
+    if (!good || page->slot[0] == '\0')
+        return false;
+    return ended || now > page->since + 1 + milliseconds / 1000;
+}
+
+static bool keep(struct accel_arena *arena, const struct accel_mark_page *page, struct accel_mark_left *left)
+{
+    left->path = accel_arena_strdup(arena, page->path);
+    left->slot = accel_arena_strdup(arena, page->slot);
+    return left->path != NULL && left->slot != NULL;
+}
+
+uint32_t accel_mark_collect(const char *folder, uint32_t milliseconds, struct accel_arena *arena,
+                            struct accel_mark_left **out_list)
+{
+    DIR *entries = opendir(folder);
+    struct accel_mark_page page;
+    struct dirent *entry;
+    uint32_t count = 0;
+    *out_list = NULL;
+    while (entries != NULL && count < MOST_MARKS && (entry = readdir(entries)) != NULL) {
+        long process;
+        char *file;
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        process = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
+        file = accel_file_join(folder, entry->d_name);
+        if (process > 0 && file != NULL && judge(file, process, milliseconds, &page)) {
+            if (*out_list == NULL)
+                *out_list = accel_arena_array(arena, MOST_MARKS, sizeof(**out_list));
+            if (*out_list != NULL && keep(arena, &page, &(*out_list)[count]))
+                count++;
+        }
+        free(file);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    return count;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A mark of which driver this process is in: a small file beside the results of probes, mapped, so that it costs two
+ * writes to memory per call and outlives a process that a driver ends in whichever way. What a probe found good and
+ * then ended a process, or hangs in one, is not believed again by those that come after.
+ */
+#ifndef ACCEL_CORE_PLUGIN_MARK_H
+#define ACCEL_CORE_PLUGIN_MARK_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+
+/** What the file holds. */
+struct accel_mark_page {
+    uint64_t since; /**< seconds of the time of day at which the call began */
+    char slot[56];  /**< "enumerate"; empty: in no driver */
+    char path[PATH_MAX];
+};
+
+/** Of one discovery; a zeroed one marks nothing. One thread at a time. */
+struct accel_mark {
+    struct accel_mark_page *page; /**< NULL: nothing is marked yet, or nothing can be */
+    char *file;
+};
+
+/** A driver that a process ended in, or hangs in. */
+struct accel_mark_left {
+    const char *path;
+    const char *slot;
+};
+
+/** Says that `slot` of the driver at `path` is being called. Makes the file in `folder` where there is none; where that
+ *  is impossible nothing is marked. */
+void accel_mark_set(struct accel_mark *mark, const char *folder, const char *path, const char *slot);
+
+/** Says that the call has come back. */
+void accel_mark_clear(struct accel_mark *mark);
+
+/** Takes the file away. */
+void accel_mark_close(struct accel_mark *mark);
+
+/** Reads marks that others left in the folder and takes those of ended processes away. A process that has been in a
+ *  driver for longer than `milliseconds` hangs. Returns how many there are; the list is in the arena. */
+uint32_t accel_mark_collect(const char *folder, uint32_t milliseconds, struct accel_arena *arena,
+                            struct accel_mark_left **out_list);
+
+#endif
