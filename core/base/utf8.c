@@ -3,6 +3,7 @@
 
 #include "core/base/utf8.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool is_continuation(unsigned char byte)
@@ -60,10 +61,41 @@ size_t accel_utf8_cut(const char *text, size_t bytes, size_t limit)
     return cut;
 }
 
-/* C1 controls are two bytes in UTF-8, and some terminals obey them. */
-static bool is_control(const unsigned char *p, size_t length)
+static uint32_t decode(const unsigned char *p, size_t length)
 {
-    return (length == 1 && (p[0] < 0x20 || p[0] == 0x7f)) || (length == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+    uint32_t value = length == 1 ? p[0] : p[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++)
+        value = value << 6 | (p[i] & 0x3fu);
+    return value;
+}
+
+/* Some terminals obey C1 controls; what turns the direction of writing, or is not seen at all, makes one name look like
+ * another. */
+static bool is_hidden(const char *at, size_t length)
+{
+    static const uint32_t ranges[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
+                                         {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f},
+                                         {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+    uint32_t value = decode((const unsigned char *)at, length);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (value >= ranges[i][0] && value <= ranges[i][1])
+            return true;
+    return false;
+}
+
+bool accel_utf8_plain(const char *text, size_t bytes, size_t *out_bad)
+{
+    size_t at = 0;
+    while (at < bytes) {
+        size_t length = accel_utf8_char(text + at, bytes - at);
+        if (length == 0 || is_hidden(text + at, length)) {
+            if (out_bad)
+                *out_bad = at;
+            return false;
+        }
+        at += length;
+    }
+    return true;
 }
 
 void accel_utf8_one_line(char *text)
@@ -72,7 +104,7 @@ void accel_utf8_one_line(char *text)
     size_t to = 0;
     for (size_t at = 0; at < bytes;) {
         size_t length = accel_utf8_char(text + at, bytes - at);
-        if (length == 0 || is_control((unsigned char *)text + at, length)) {
+        if (length == 0 || is_hidden(text + at, length)) {
             text[to++] = '?';
             at += length ? length : 1;
             continue;

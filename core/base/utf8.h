@@ -15,7 +15,12 @@ bool accel_utf8_valid(const char *text, size_t bytes, size_t *out_bad);
 /** The largest length <= limit at which `text` can be cut without splitting a character. */
 size_t accel_utf8_cut(const char *text, size_t bytes, size_t limit);
 
-/** Makes a string fit for one line of a terminal, in place: control characters and malformed bytes become '?'. */
+/** True when all of it is well formed and may be shown as it is; otherwise `out_bad` (may be NULL) is the offset of the
+ *  first bad byte. Not shown are control characters (C1 too), ends of lines and paragraphs, what turns the direction of
+ *  writing, and what has no width. */
+bool accel_utf8_plain(const char *text, size_t bytes, size_t *out_bad);
+
+/** Makes a string fit for one line of a terminal, in place: what accel_utf8_plain refuses becomes '?'. */
 void accel_utf8_one_line(char *text);
 
 #endif

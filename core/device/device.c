@@ -269,11 +269,14 @@ int32_t accel_device_note(struct accel_device *device, int32_t code)
 }
 
 /* Whoever reads of a loss wants to know of which device, and what there is to do; drivers say how it came. */
-int32_t accel_device_answer(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error)
+int32_t accel_device_answer(struct accel_queue *queue, uint64_t value, int32_t code, const char *slot,
+                            struct accel_error *error)
 {
+    struct accel_device *device = queue->device;
+    bool asked = value <= queue->cancelled_last || atomic_load_explicit(&queue->cancel, memory_order_relaxed);
     const char *name = device->listed->info.name;
     char text[sizeof(error->text)];
-    code = accel_take_code(accel_device_note(device, code), device->driver, slot, error);
+    code = accel_take_asked(accel_device_note(device, code), asked, device->driver, slot, error);
     if (code != ACCEL_E_DEVICE_LOST || error == NULL || error->code != code)
         return code;
     if (strstr(error->text, name) == NULL) {

@@ -72,11 +72,13 @@ static int32_t copy_graphs(struct accel_module *module, const struct accel_graph
 }
 
 /* What compile or load handed out becomes the module's. */
-static int32_t take_module(struct accel_module *module, int32_t code, struct accel_driver_module *handle,
-                           const char *slot, struct accel_error *error)
+static int32_t take_module(struct accel_module *module, const struct accel_task *task, int32_t code,
+                           struct accel_driver_module *handle, const char *slot, struct accel_error *error)
 {
     struct accel_device *device = module->device;
-    code = accel_take_handle(accel_device_note(device, code), handle, device->driver, slot, error);
+    code = accel_task_answer(device, task, code, slot, error);
+    if (code == ACCEL_OK)
+        code = accel_take_handle(code, handle, device->driver, slot, error);
     if (code != ACCEL_OK)
         return code;
     /* What can be freed is ours even when the rest of its table is refused. */
@@ -98,7 +100,7 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
         device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
                                     module->graph_count, source, accel_task_bridge_init(&bridge, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "load");
-    return take_module(module, code, handle, "load", error);
+    return take_module(module, &bridge.task, code, handle, "load", error);
 }
 
 /* In a worker; only the blob comes here. One that an earlier version of the driver wrote is made anew. */
@@ -139,7 +141,7 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
                                           accel_task_bridge_init(&bridge, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "compile");
-    return take_module(module, code, handle, "compile", error);
+    return take_module(module, &bridge.task, code, handle, "compile", error);
 }
 
 static int32_t build(struct accel_module *module, const struct accel_compile_options *options,
@@ -196,15 +198,28 @@ void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT
     accel_object_drop((struct accel_object *)module);
 }
 
+int32_t accel_task_answer(struct accel_device *device, const struct accel_task *task, int32_t code, const char *slot,
+                          struct accel_error *error)
+{
+    const struct accel_task_bridge *bridge = (const struct accel_task_bridge *)task;
+    bool asked = atomic_load_explicit(&bridge->asked, memory_order_relaxed);
+    return accel_take_asked(accel_device_note(device, code), asked, device->driver, slot, error);
+}
+
 static int32_t bridge_progress(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
 {
-    const struct accel_task *outer = ((const struct accel_task_bridge *)task)->outer;
-    return outer != NULL && ACCEL_CAN(outer, progress) ? outer->progress(outer, done, total) : ACCEL_OK;
+    struct accel_task_bridge *bridge = (struct accel_task_bridge *)(uintptr_t)task;
+    const struct accel_task *outer = bridge->outer;
+    int32_t code = outer != NULL && ACCEL_CAN(outer, progress) ? outer->progress(outer, done, total) : ACCEL_OK;
+    if (code != ACCEL_OK)
+        atomic_store_explicit(&bridge->asked, true, memory_order_relaxed);
+    return code;
 }
 
 const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, const struct accel_task *outer)
 {
     bridge->outer = outer;
+    atomic_init(&bridge->asked, false);
     bridge->task = (struct accel_task){.size = sizeof(bridge->task), .progress = bridge_progress};
     bridge->task.crew = outer != NULL && ACCEL_CAN(outer, crew) ? outer->crew : accel_crew_alone();
     return &bridge->task;

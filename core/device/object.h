@@ -145,6 +145,7 @@ struct accel_queue {
     struct accel_error failure; /**< of `failed`; written before it is published */
     uint64_t void_first;        /**< values that failed before the last reset, 0: none */
     uint64_t void_last;
+    uint64_t cancelled_last; /**< highest value that was submitted when a reset ended a cancel */
 
     /* Of a driver's queue: what is in flight, a ring, oldest first. */
     struct accel_held *held;
@@ -209,8 +210,10 @@ void accel_pool_crew_free(struct accel_pool_crew *crew);
 /** Notes that the device is lost when `code` says so; returns the code. */
 int32_t accel_device_note(struct accel_device *device, int32_t code);
 /** What a slot of a step answered: noted, checked as by accel_take_code, and of a loss `error` names the device and a
- *  remedy. */
-int32_t accel_device_answer(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error);
+ *  remedy. A step may say that it was cancelled where its
+ *  `value` was submitted before a cancel; UINT64_MAX: the next one. */
+int32_t accel_device_answer(struct accel_queue *queue, uint64_t value, int32_t code, const char *slot,
+                            struct accel_error *error);
 /** Marks the queue's next value as failed with `queue->failure` filled by the caller. */
 void accel_queue_fail(struct accel_queue *queue, uint64_t value, int32_t code);
 /** A block of scratch of the queue that is large enough, with a reference for the caller. NULL where none is needed. */
@@ -239,7 +242,11 @@ uint32_t accel_weights_bind(const struct accel_weights *weights, uint32_t weight
 struct accel_task_bridge {
     struct accel_task task;
     const struct accel_task *outer;
+    atomic_bool asked; /**< the caller has told the driver to stop */
 };
+/** What a slot with this task answered, as by accel_take_asked, and of a loss noted. */
+int32_t accel_task_answer(struct accel_device *device, const struct accel_task *task, int32_t code, const char *slot,
+                          struct accel_error *error);
 const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, const struct accel_task *outer);
 /** Asks the driver for every node and notes where its weights go (module_claim.c). */
 int32_t accel_module_claim(struct accel_module *module, const struct accel_compile_options *options,

@@ -298,6 +298,8 @@ int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) 
     if (code == ACCEL_OK) {
         if (queue->handle != NULL)
             accel_queue_reap(queue, true);
+        if (atomic_load_explicit(&queue->cancel, memory_order_relaxed))
+            queue->cancelled_last = atomic_load_explicit(&queue->submitted, memory_order_relaxed);
         /* Values from the failed one on stay failed; of several failures the latest is remembered. */
         if (atomic_load_explicit(&queue->failed, memory_order_relaxed) != 0) {
             queue->void_first = atomic_load_explicit(&queue->failed, memory_order_relaxed);

@@ -121,7 +121,7 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
         inner[i] = (struct accel_wait){.queue = waits[i].queue->handle, .value = waits[i].value};
     code =
         queue->handle->table->submit(queue->handle, queue->step_list, work_count, inner, wait_count, out_value, error);
-    code = accel_device_answer(queue->device, code, "submit", error);
+    code = accel_device_answer(queue, UINT64_MAX, code, "submit", error);
     if (code == ACCEL_OK && *out_value <= before)
         code = accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: submit answered value %llu after %llu",
                                queue->device->driver, (unsigned long long)*out_value, (unsigned long long)before);
@@ -139,7 +139,7 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
 int32_t accel_queue_pass_wait(struct accel_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error)
 {
     int32_t code = queue->handle->table->wait(queue->handle, value, deadline, error);
-    code = accel_device_answer(queue->device, code, "wait", error);
+    code = accel_device_answer(queue, value, code, "wait", error);
     if (code == ACCEL_OK)
         accel_queue_reap(queue, false);
     return code;

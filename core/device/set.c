@@ -245,7 +245,7 @@ void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT
 static int32_t run_failed(struct accel_set *set, uint64_t value, int32_t code, struct accel_error *error)
 {
     struct accel_queue *queue = set->queue;
-    accel_queue_fail(queue, value, accel_device_answer(queue->device, code, "run", &queue->failure));
+    accel_queue_fail(queue, value, accel_device_answer(queue, UINT64_MAX, code, "run", &queue->failure));
     if (error != NULL && error->code == ACCEL_OK)
         *error = queue->failure;
     return queue->failure.code;

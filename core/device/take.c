@@ -10,26 +10,63 @@
 #include "core/base/open.h"
 #include "core/base/utf8.h"
 
-/* A driver wrote the error itself: what it says ends within its room, and has the code that was answered. */
-static void mend(int32_t code, struct accel_error *error)
+static bool is_of_name(char letter)
 {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+           letter == '_' || letter == '-';
+}
+
+/* True when `name` is a word of the text. */
+static bool has_name(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(text, name); at != NULL && length != 0; at = strstr(at + 1, name))
+        if ((at == text || !is_of_name(at[-1])) && !is_of_name(at[length]))
+            return true;
+    return false;
+}
+
+/* A driver wrote the error itself: what it says ends within its room, may be shown, has the code that was answered and
+ * says who said it. */
+static void mend(int32_t code, const char *driver, const char *slot, struct accel_error *error)
+{
+    struct accel_error said;
     if (error == NULL || error->code == ACCEL_OK)
         return;
-    error->text[sizeof(error->text) - 1] = '\0';
-    error->remedy[sizeof(error->remedy) - 1] = '\0';
+    said = *error;
+    said.text[sizeof(said.text) - 1] = '\0';
+    said.remedy[sizeof(said.remedy) - 1] = '\0';
+    accel_utf8_one_line(said.text);
+    accel_utf8_one_line(said.remedy);
+    *error = said;
     error->code = code;
+    if (said.text[0] != '\0' && has_name(said.text, driver))
+        return;
+    error->code = ACCEL_OK;
+    if (said.text[0] != '\0')
+        accel_error_set(error, code, "driver %s, %s: %s", driver, slot, said.text);
+}
+
+int32_t accel_take_asked(int32_t code, bool asked, const char *driver, const char *slot, struct accel_error *error)
+{
+    int32_t known =
+        code > 0 || code < ACCEL_E_INTERNAL || (code == ACCEL_E_CANCELLED && !asked) ? ACCEL_E_INTERNAL : code;
+    if (code == ACCEL_OK)
+        return ACCEL_OK;
+    mend(known, driver, slot, error);
+    if (code == ACCEL_E_CANCELLED && !asked)
+        return accel_error_set(error, known, "driver %s: %s says that it was cancelled, which nobody asked for", driver,
+                               slot);
+    if (known != code)
+        return accel_error_set(error, known, "driver %s: %s answered %d, which is no code of ABI %u.%u", driver, slot,
+                               code, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    return accel_error_set(error, code, "driver %s: %s failed with %s and says no more", driver, slot,
+                           accel_error_name(code));
 }
 
 int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error)
 {
-    if (code == ACCEL_OK)
-        return ACCEL_OK;
-    mend(code > 0 || code < ACCEL_E_INTERNAL ? ACCEL_E_INTERNAL : code, error);
-    if (code > 0 || code < ACCEL_E_INTERNAL)
-        return accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: %s answered %d, which is no code of ABI %u.%u",
-                               driver, slot, code, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
-    return accel_error_set(error, code, "driver %s: %s failed with %s and says no more", driver, slot,
-                           accel_error_name(code));
+    return accel_take_asked(code, false, driver, slot, error);
 }
 
 int32_t accel_take_handle(int32_t code, const void *handle, const char *driver, const char *slot,

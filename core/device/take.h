@@ -14,6 +14,7 @@
 
 #include <accel/context.h>
 #include <accel/driver.h>
+#include <stdbool.h>
 
 #include "core/base/arena.h"
 
@@ -24,8 +25,12 @@
 #define ACCEL_TAKE_TYPES 256u                /* types of a device */
 #define ACCEL_TAKE_IN_FLIGHT 0x10000u        /* steps of a queue in flight */
 
-/** A result code of a slot: 0 and known negative codes pass, everything else becomes ACCEL_E_INTERNAL. A failure
- *  without a text gets one. */
+/** A result code of a slot: 0 and known negative codes pass, everything else becomes ACCEL_E_INTERNAL, and so does
+ *  ACCEL_E_CANCELLED, which is the caller's word, where nobody asked for it (`asked`). A failure without a text gets
+ *  one; a text that does not name the driver begins with its name and the slot, and is made fit to be shown. */
+int32_t accel_take_asked(int32_t code, bool asked, const char *driver, const char *slot, struct accel_error *error);
+
+/** The same of a slot that cannot be cancelled. */
 int32_t accel_take_code(int32_t code, const char *driver, const char *slot, struct accel_error *error);
 
 /** As accel_take_code for slots that make a handle: 0 and a handle whose table is there, or a code and none.

@@ -179,7 +179,7 @@ static int32_t pull(struct accel_weights *weights, const struct accel_weight *co
     if (code != ACCEL_OK)
         return code;
     code = handle->table->pull(handle, source, task, error);
-    return accel_take_code(accel_device_note(device, code), device->driver, "pull", error);
+    return accel_task_answer(device, task, code, "pull", error);
 }
 
 static int32_t pull_resident(struct accel_weights *weights, const struct accel_source *source,

@@ -19,7 +19,7 @@ static int32_t see(const struct accel_buffer *buffer, struct accel_error *error)
 static int32_t run_set(struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
 {
     int32_t code = work->set->run(work->set->handle, work->symbols, queue->crew, error);
-    return accel_device_answer(queue->device, code, "run", error);
+    return accel_device_answer(queue, UINT64_MAX, code, "run", error);
 }
 
 static int32_t copy(const struct accel_work *work, struct accel_error *error)

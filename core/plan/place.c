@@ -39,19 +39,24 @@ static int32_t take(const struct accel_claim_sink *sink, const struct accel_clai
     struct accel_plan *plan = c->plan;
     struct accel_plan_node *record;
     const struct accel_node *node;
+    const char *driver = plan->device->owner->driver->name;
     struct accel_claim claim;
-    int32_t code = accel_take_claim(given, c->work->graphs, c->work->graph_count, plan->device->owner->driver->name,
-                                    &claim, error);
+    char *kernel = NULL;
+    char *reason = NULL;
+    int32_t code = accel_take_claim(given, c->work->graphs, c->work->graph_count, driver, &claim, error);
     if (code != ACCEL_OK)
         return code;
     node = c->work->graphs[claim.graph]->nodes[claim.node];
     record = record_of(plan, c->work, claim.graph, claim.node);
     record->answer = claim.answer;
-    record->kernel = accel_plan_text(plan, "%s", claim.kernel);
-    record->reason = accel_plan_text(plan, "%s", claim.reason);
     record->tolerance = claim.tolerance;
-    if (record->kernel == NULL || record->reason == NULL)
-        return accel_plan_no_memory(error);
+    code = accel_take_text(&plan->arena, claim.kernel, driver, "accel_claim.kernel", &kernel, error);
+    if (code == ACCEL_OK)
+        code = accel_take_text(&plan->arena, claim.reason, driver, "accel_claim.reason", &reason, error);
+    if (code != ACCEL_OK)
+        return code;
+    record->kernel = kernel;
+    record->reason = reason;
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != ACCEL_NO_VALUE)
             c->wanted[claim.graph][node->inputs[i]] |= (uint8_t)(1u << claim.weights);

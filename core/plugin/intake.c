@@ -26,10 +26,8 @@ int32_t accel_intake_text(const char *text, const char *what, struct accel_error
                                ACCEL_INTAKE_TEXT - 1);
     if (!accel_utf8_valid(text, bytes, &bad))
         return accel_error_set(error, ACCEL_E_INVALID, "bad facts: %s is no UTF-8 at byte %zu", what, bad);
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return accel_error_set(error, ACCEL_E_INVALID, "bad facts: %s has a control character at byte %zu", what,
-                                   i);
+    if (!accel_utf8_plain(text, bytes, &bad))
+        return accel_error_set(error, ACCEL_E_INVALID, "bad facts: %s has a control character at byte %zu", what, bad);
     return ACCEL_OK;
 }
 

@@ -122,9 +122,8 @@ static int32_t take_lines(const char *file, const char *text, size_t bytes, stru
         int32_t code;
         if (end == NULL)
             return malformed(error, file, line, "does not end in a newline");
-        for (size_t i = 0; i < length; i++)
-            if ((unsigned char)text[place + i] < 0x20 || text[place + i] == 0x7f)
-                return malformed(error, file, line, "has a control character");
+        if (!accel_utf8_plain(text + place, length, NULL))
+            return malformed(error, file, line, "has a control character");
         code = take_line(file, line, text + place, length, arena, note, seen, error);
         if (code != ACCEL_OK)
             return code;

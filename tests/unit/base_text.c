@@ -85,6 +85,11 @@ static void error_text_is_one_good_line(void **state)
 
 static void utf8_cases(void **state)
 {
+    /* Escape, delete, C1, soft hyphen, zero widths, ends of line and paragraph, turns of direction, a tag. */
+    static const char *const hidden[] = {"\x1b",         "\x7f",         "\xc2\x9b",        "\xc2\xad",
+                                         "\xe2\x80\x8b", "\xe2\x80\x8f", "\xe2\x80\xa8",    "\xe2\x80\xa9",
+                                         "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6",    "\xe2\x81\xa9",
+                                         "\xef\xbb\xbf", "\xd8\x9c",     "\xf3\xa0\x80\x81"};
     static const struct {
         const char *text;
         size_t bad; /* offset of the first bad byte, or the length */
@@ -117,6 +122,17 @@ static void utf8_cases(void **state)
         if (!valid)
             assert_int_equal(bad, cases[i].bad);
     }
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        char line[16];
+        size_t bad = 9;
+        snprintf(line, sizeof(line), "a%sz", hidden[i]);
+        assert_true(accel_utf8_valid(line, strlen(line), NULL));
+        assert_false(accel_utf8_plain(line, strlen(line), &bad));
+        assert_int_equal(bad, 1);
+        accel_utf8_one_line(line);
+        assert_string_equal(line, "a?z");
+    }
+    assert_true(accel_utf8_plain("a\xc3\xa9 \xe2\x82\xac \xe6\x97\xa5 \xf0\x9f\x98\x80", 16, NULL));
     assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 3), 1);
     assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 4), 4);
     assert_int_equal(accel_utf8_cut("a\xe2\x82\xac", 4, 0), 0);

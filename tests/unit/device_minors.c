@@ -239,7 +239,7 @@ static void codes_are_checked(void **state)
     expect(accel_take_code(-1000, "mock", "slot", &error), ACCEL_E_INTERNAL, "answered -1000");
     expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "says no more");
     accel_error_set(&error, ACCEL_E_IO, "what the driver says");
-    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "what the driver says");
+    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "driver mock, slot: what the driver says");
     memset(error.text, 'x', sizeof(error.text));
     memset(error.remedy, 'y', sizeof(error.remedy));
     error.code = ACCEL_E_TIMEOUT;
@@ -252,13 +252,55 @@ static void codes_are_checked(void **state)
     assert_int_equal(error.code, ACCEL_E_INTERNAL);
 }
 
+static void says(int32_t code, const char *text)
+{
+    error = (struct accel_error){.code = code};
+    snprintf(error.text, sizeof(error.text), "%s", text);
+}
+
+/* Every error of a driver says whose it is and where, once, and may be shown. */
+static void errors_name_their_driver(void **state)
+{
+    static const char escapes[] = "\x1b[31m\xc2\x9b\xff\n\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8x";
+    (void)state;
+    says(ACCEL_E_IO, "mocked at slot");
+    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "driver mock, slot: mocked at slot");
+    says(ACCEL_E_IO, "driver mock: no slot");
+    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
+    assert_string_equal(error.text, "driver mock: no slot");
+    says(ACCEL_E_REFUSED, "");
+    expect(accel_take_code(ACCEL_E_REFUSED, "mock", "slot", &error), ACCEL_E_REFUSED,
+           "driver mock: slot failed with ACCEL_E_REFUSED and says no more");
+    says(5, "");
+    expect(accel_take_code(5, "mock", "slot", &error), ACCEL_E_INTERNAL, "driver mock: slot answered 5");
+    says(ACCEL_E_IO, escapes);
+    memcpy(error.remedy, escapes, sizeof(escapes));
+    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
+    assert_string_equal(error.text, "driver mock, slot: ?[31m??????x");
+    assert_string_equal(error.remedy, "?[31m??????x");
+}
+
+/* To cancel is the caller's. */
+static void nobody_else_cancels(void **state)
+{
+    (void)state;
+    says(ACCEL_E_CANCELLED, "the user does not want it");
+    expect(accel_take_code(ACCEL_E_CANCELLED, "mock", "slot", &error), ACCEL_E_INTERNAL,
+           "driver mock, slot: the user does not want it");
+    says(ACCEL_E_CANCELLED, "");
+    expect(accel_take_asked(ACCEL_E_CANCELLED, false, "mock", "slot", &error), ACCEL_E_INTERNAL, "nobody asked for");
+    says(ACCEL_E_CANCELLED, "stopped");
+    expect(accel_take_asked(ACCEL_E_CANCELLED, true, "mock", "slot", &error), ACCEL_E_CANCELLED, "stopped");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_of_other_minors),  cmocka_unit_test(facts_are_copied),
         cmocka_unit_test(facts_are_checked),      cmocka_unit_test(claims_are_checked),
         cmocka_unit_test(tables_of_other_minors), cmocka_unit_test(callers_of_other_minors),
-        cmocka_unit_test(codes_are_checked),
+        cmocka_unit_test(codes_are_checked),      cmocka_unit_test(errors_name_their_driver),
+        cmocka_unit_test(nobody_else_cancels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

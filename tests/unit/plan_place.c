@@ -339,7 +339,10 @@ static void test_policies(void **state)
     assert_int_equal(place(b, 16), ACCEL_E_REFUSED);
     assert_non_null(strstr(b->error.text, "does not run on scripted:one: the test says so"));
     b->script.answer = ACCEL_CLAIM_LIKELY;
+    b->script.kernel = "\x1b[31mk\xc2\x9b\xe2\x80\xae";
     assert_int_equal(place(b, 16), ACCEL_OK);
+    assert_string_equal(accel_plan_node_get(b->plan, 0)->kernel, "?[31mk??");
+    b->script.kernel = NULL;
     b->script.silent = 0;
     assert_int_equal(place(b, 16), ACCEL_E_REFUSED);
     assert_non_null(strstr(b->error.text, "the driver says nothing of it"));

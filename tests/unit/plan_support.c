@@ -23,6 +23,7 @@ static int32_t claim(struct accel_driver_device *device, const struct accel_grap
 {
     struct scripted *script = script_of(device);
     int32_t code = ACCEL_OK;
+    const char *kernel = script->kernel == NULL ? "add_f32" : script->kernel;
     script->bucket = options->buckets[0];
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
         for (uint32_t n = 0; n < graphs[g]->node_count && code == ACCEL_OK; n++) {
@@ -31,7 +32,7 @@ static int32_t claim(struct accel_driver_device *device, const struct accel_grap
                                       .node = n,
                                       .answer = answer,
                                       .weights = script->weights,
-                                      .kernel = answer == ACCEL_CLAIM_NO ? "" : "add_f32",
+                                      .kernel = answer == ACCEL_CLAIM_NO ? "" : kernel,
                                       .reason = answer == ACCEL_CLAIM_NATIVE ? "" : "the test says so"};
             if (n != script->silent)
                 code = sink->claim(sink, &one, error);

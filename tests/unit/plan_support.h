@@ -15,6 +15,7 @@ struct scripted {
     uint32_t weights; /* ACCEL_RESIDENT ... */
     uint32_t flags;   /* of the device */
     uint32_t threads; /* of its limits */
+    const char *kernel; /* what it calls its kernels; NULL: "add_f32" */
     uint32_t opened;
     uint64_t bucket; /* first one that claim was given */
 };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/base/utf8.h"
 #include "core/device/context.h"
 #include "core/plugin/gate.h"
 #include "core/plugin/load.h"
@@ -27,6 +28,8 @@ static void say(char letter, const char *format, va_list values)
     vsnprintf(line + 1, sizeof(line) - 2, format, values);
     for (char *at = line; *at != '\0'; at++)
         *at = *at == '\n' ? ' ' : *at;
+    /* What a driver says may hold anything. */
+    accel_utf8_one_line(line + 1);
     length = strlen(line);
     line[length++] = '\n';
     while (done < length) {

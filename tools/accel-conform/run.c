@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/utf8.h"
 #include "core/plugin/child.h"
 
 #define PROGRAM 4096u
@@ -130,6 +131,7 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
         if (result->failures++ == 0)
             snprintf(result->text, sizeof(result->text), "it wrote %llu bytes to the standard output: %.200s",
                      (unsigned long long)end->output.total, end->output.data);
+        accel_utf8_one_line(result->text);
     }
     if (result->failures != 0) {
         const char *tail = end->complaints.data;
@@ -138,6 +140,7 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
         if (end->complaints.bytes > TAIL)
             tail += end->complaints.bytes - TAIL;
         snprintf(result->rest, sizeof(result->rest), "%.*s", TAIL, tail);
+        accel_utf8_one_line(result->rest);
     } else if (result->state != RUN_SKIPPED) {
         result->state = result->cases != 0 && result->unclaimed == result->cases ? RUN_UNCLAIMED : RUN_PASSED;
     }

@@ -48,12 +48,12 @@ static void print_certificates(const struct accel_plugin_info *info)
 static void print_plugin(const struct accel_plugin_info *info)
 {
     enum { INDENT = 4 };
-    char line[1200];
+    char line[1200], name[256], path[4200];
 
-    printf("%s%s%s %s  %s%s%s  %s\n", paint(PAINT_HEADING), info->name, paint(PAINT_PLAIN),
-           info->version[0] == '\0' ? "(no version)" : info->version,
+    printf("%s%s%s %s  %s%s%s  %s\n", paint(PAINT_HEADING), clean_text(info->name, name, sizeof name),
+           paint(PAINT_PLAIN), info->version[0] == '\0' ? "(no version)" : info->version,
            paint(info->state == ACCEL_PLUGIN_LOADED ? PAINT_GOOD : PAINT_BAD), state_name(info->state),
-           paint(PAINT_PLAIN), info->path);
+           paint(PAINT_PLAIN), clean_text(info->path, path, sizeof path));
     printf("%*s", INDENT, "");
     if (info->state == ACCEL_PLUGIN_LOADED) {
         printf("%u device%s, driver ABI %u.%u, licence %s%s\n", info->device_count, info->device_count == 1 ? "" : "s",
@@ -72,12 +72,12 @@ static void print_plugin(const struct accel_plugin_info *info)
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o}",
-                     "path", info->path, "name", info->name, "version", info->version, "licence", info->licence,
-                     "state", state_name(info->state), "code", accel_error_name(info->code), "text", info->text,
-                     "remedy", info->remedy, "signal", (int)info->signal, "detail", info->detail, "build_id",
-                     info->build_id, "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor, "devices",
-                     (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
+    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o}",
+                     "path", json_text(info->path), "name", json_text(info->name), "version", info->version, "licence",
+                     info->licence, "state", state_name(info->state), "code", accel_error_name(info->code), "text",
+                     info->text, "remedy", info->remedy, "signal", (int)info->signal, "detail", info->detail,
+                     "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor,
+                     "devices", (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
                      (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info));
 }
 
