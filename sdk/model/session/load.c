@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether weights are used where their file is mapped or copied, where the setting leaves that to the machine: decode
- * reads every weight for every token, and translating the addresses of small pages costs a part of that.
+ * reads every weight for every token, and translating the addresses of small pages costs a part of that. Files on disk
+ * have small pages on most systems, so that huge ones take a copy.
  *
- * Measured on a shared server of two Zen 3 cores, 1.1 billion weights in Q4_0, three pairs of runs: 6 to 20 % more
- * tokens a second from huge pages. Files on disk have small ones on most systems, so that it takes a copy.
+ * Measured on a shared virtual machine of two Zen 3 cores, 1.1 billion weights in Q4_0: 6 to 20 % more tokens a second
+ * from huge pages (three pairs of runs). The copy took 1.3 to 1.9 s of processor time of the system, where a start from
+ * the mapped file took 0.2: that machine gives free memory back to its host, which has to find and clear each huge page
+ * that is touched again. So the copy is worth it from some 300 tokens on, and is not what a run does unless it is told.
  */
 #include "sdk/model/session/internal.h"
 
