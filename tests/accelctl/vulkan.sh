@@ -85,7 +85,8 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     fails "$f32" tuning=rows "is no NAME=NUMBER"
     fails "$f32" subgroup=3 "the device makes subgroups of"
     compiled_by_use vulkan
-    starts_of vulkan "$q8"
+    # On the others it is the same code, and their compilers take minutes for it.
+    [ $ran != 1 ] || starts_of vulkan "$q8"
     try 4 "$accelctl" run "$f32" --device vulkan:none0 -q -n 1 --prompt x
     echo "checked: $icd"
 done

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Races: kernels of the opencl driver under Oclgrind, which watches every access of every work item, and what the vulkan
 # driver records under the synchronization checks of the validation layer, arranged as on CPUs and as on GPUs. Before it a
-# kernel that does race has to be found. ACCEL_RACES=kernels runs cases of every kernel (about half an hour on two cores
-# that are free), ACCEL_RACES=all all cases of many types (hours); without it a few cases of the kernels that share local
-# memory. ACCEL_RACES_BY=opencl or vulkan runs one half alone. Seconds of each entry are printed.
+# kernel that does race has to be found. ACCEL_RACES=kernels runs cases of every kernel (two minutes where nothing else
+# runs), ACCEL_RACES=all all cases of many types (hours); without it a few cases of the kernels that share local memory.
+# ACCEL_RACES_BY=opencl or vulkan runs one half alone. Seconds of each entry are printed.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 kit=$ACCEL_TEST_BUILDDIR/accel-conform
 opencl=$ACCEL_TEST_BUILDDIR/plugins/opencl/.libs/opencl.so
