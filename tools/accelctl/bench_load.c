@@ -99,8 +99,8 @@ static void name_driver(const struct opened *opened, struct answer *answer)
     snprintf(answer->driver, sizeof answer->driver, "%.*s", (int)strcspn(name, ":"), name);
 }
 
-/* In the child, which says its error itself. What comes after the first token is not counted: it ends without freeing.
- * Answers an exit code. */
+/* In the child, which says its error itself. What comes after the first token is not counted; everything is closed all
+ * the same, since libraries below drivers write what they keep on disk by then. Answers an exit code. */
 static int start_once(const struct bench *bench, const struct start *start, const char *driver, struct answer *answer)
 {
     struct common common = bench->chosen->common;
@@ -122,14 +122,16 @@ static int start_once(const struct bench *bench, const struct start *start, cons
         more[wish.more_count++] = (struct accel_given){option, "false", "accelctl bench load"};
     common.no_cache |= start->no_cache;
     code = open_model(&common, &wish, &opened);
-    if (code >= 0)
-        return code;
-    if (accel_session_load(opened.session, &error) != ACCEL_OK ||
-        accel_session_feed(opened.session, &id, 1, &logits, &error) != ACCEL_OK)
-        return say_error(common.json, &error);
-    answer->seconds = measure_seconds() - begun;
-    name_driver(&opened, answer);
-    return EXIT_DONE;
+    if (code < 0 && (accel_session_load(opened.session, &error) != ACCEL_OK ||
+                     accel_session_feed(opened.session, &id, 1, &logits, &error) != ACCEL_OK))
+        code = say_error(common.json, &error);
+    if (code < 0) {
+        answer->seconds = measure_seconds() - begun;
+        name_driver(&opened, answer);
+        code = EXIT_DONE;
+    }
+    close_model(&opened);
+    return code;
 }
 
 static void be_child(const struct bench *bench, const struct start *start, const char *driver, int handle)
