@@ -96,6 +96,22 @@ static void print_peer(const struct bench_row *row)
            row->time.count == 0 ? "-" : number_text(theirs / ours, b));
 }
 
+static uint32_t is_operator(const struct bench_row *row)
+{
+    return row->subject == BENCH_OPERATORS || row->subject == BENCH_ATTENTION;
+}
+
+/* Of the column of names. */
+static int names_width(const struct bench *bench)
+{
+    size_t width = 21;
+
+    for (uint32_t i = 0; i < bench->count; i++)
+        if (!is_operator(&bench->rows[i]) && strlen(bench->rows[i].name) > width)
+            width = strlen(bench->rows[i].name);
+    return (int)width;
+}
+
 /* A rate's lower quartile is the time's upper one. */
 static void print_row(const struct bench *bench, const struct bench_row *row)
 {
@@ -103,13 +119,13 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     char a[32], b[32], c[32], range[80], limit[100] = "";
 
     if (row->time.count == 0) {
-        printf("%-21s %8s %13s %-6s", row->name, "-", "", row->unit);
+        printf("%-*s %8s %13s %-6s", names_width(bench), row->name, "-", "", row->unit);
     } else {
         snprintf(range, sizeof range, "%s - %s",
                  number_text(bench_row_value(row, is_time ? row->time.lower : row->time.upper), a),
                  number_text(bench_row_value(row, is_time ? row->time.upper : row->time.lower), b));
-        printf("%-21s %8s %13s %-6s", row->name, number_text(bench_row_value(row, row->time.median), c), range,
-               row->unit);
+        printf("%-*s %8s %13s %-6s", names_width(bench), row->name,
+               number_text(bench_row_value(row, row->time.median), c), range, row->unit);
     }
     if (row->limit > 0)
         snprintf(limit, sizeof limit, " %8s %3.0f %%  %s", number_text(bench_row_value(row, row->limit), a),
@@ -118,11 +134,6 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     if (bench->peer != NULL)
         print_peer(row);
     printf("\n");
-}
-
-static uint32_t is_operator(const struct bench_row *row)
-{
-    return row->subject == BENCH_OPERATORS || row->subject == BENCH_ATTENTION;
 }
 
 static uint32_t count_rows(const struct bench *bench, uint32_t operators)
@@ -138,8 +149,8 @@ static void print_tests(const struct bench *bench)
 {
     if (count_rows(bench, 0) == 0)
         return;
-    printf("\n%s%-21s %8s %13s %-6s %8s %5s  %-*s", paint(PAINT_HEADING), "test", "median", "quartiles", "", "limit",
-           "of it", bench->peer == NULL ? 0 : 14, "bound by");
+    printf("\n%s%-*s %8s %13s %-6s %8s %5s  %-*s", paint(PAINT_HEADING), names_width(bench), "test", "median",
+           "quartiles", "", "limit", "of it", bench->peer == NULL ? 0 : 14, "bound by");
     if (bench->peer != NULL)
         printf("  %8s %6s", bench_peer_name(bench->peer), "ratio");
     printf("%s\n", paint(PAINT_PLAIN));
