@@ -98,6 +98,7 @@ static void stage(const struct cpu_cache *cache, const size_t *slot, size_t coun
 {
     for (size_t j = 0; j < count; j++, out += padded) {
         const char *row = (const char *)cache->data + slot[j] * cache->stride;
+        ask_slot(cache, slot[j], at, size);
         if (cache->type == ACCEL_F16)
             stage_floats(1, row + at * 2, size, out);
         else if (cache->type == ACCEL_F32)

@@ -65,7 +65,19 @@ static void round_rows(struct scratch *s, size_t rows, size_t size, size_t padde
     }
 }
 
-/* Scales of the groups of `count` slots. */
+/* Asks for elements at .. at + size of the slot that lies a tile behind `slot`: slots mostly follow one another, but
+ * the parts of one head are no stream that the processor follows by itself. Past the end of a cache it does nothing. */
+CPU_INLINE void ask_slot(const struct cpu_cache *cache, size_t slot, size_t at, size_t size)
+{
+    const size_t bits = cache->type == ACCEL_F32 ? 32 : cache->type == ACCEL_F16 ? 16 : ACCEL_PLANAR_BITS(cache->type);
+    const char *p = (const char *)cache->data + (slot + KEYS) * cache->stride + at * bits / 8;
+    const size_t bytes = size * bits / 8;
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(p + i);
+    __builtin_prefetch(p + bytes - 1);
+}
+
+/* Scales of the groups of `count` slots; zeros for the rest of a tile. */
 static void take_scales(const struct cpu_cache *cache, struct scratch *s, size_t count, size_t at, size_t size)
 {
     const size_t groups = size / group_of(cache);
@@ -74,9 +86,14 @@ static void take_scales(const struct cpu_cache *cache, struct scratch *s, size_t
         for (size_t g = 0; g < groups; g++)
             s->scale[g][j] = half_to_float(scales + 2 * g);
     }
+    for (size_t g = 0; g < groups; g++)
+        memset(s->scale[g] + count, 0, (KEYS - count) * sizeof(float));
 }
 
 /* ---- keys ---- */
+
+typedef float four_floats __attribute__((vector_size(16)));
+typedef int32_t four_whole __attribute__((vector_size(16)));
 
 #if defined(SIMD_EMULATE)
 
@@ -134,20 +151,24 @@ static void score_digits(const struct cpu_cache *cache, struct scratch *s, size_
     take_scales(cache, s, keys, at, size);
     for (size_t j = 0; j < keys; j++) {
         const uint8_t *digits = cpu_cache_digits(cache, s->slot[j], at);
+        ask_slot(cache, s->slot[j], at, size);
         for (size_t i = 0; i < size; i += 32)
             split_run(digits + i / 2, s->bytes + j * size + i);
     }
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < keys; j += 4) {
-            float score[4] = {0};
+            four_floats score = {0};
             for (size_t g = 0; g < groups; g++) {
-                int32_t dots[4];
-                dot_bytes(s->q8 + r * size + g * group, s->bytes + j * size + g * group, size, group, dots);
-                for (size_t l = 0; l < 4; l++)
-                    score[l] += s->scale[g][j + l] * (float)(dots[l] - 8 * s->sum[r][g]);
+                four_floats scale;
+                four_whole dots;
+                int32_t room[4];
+                dot_bytes(s->q8 + r * size + g * group, s->bytes + j * size + g * group, size, group, room);
+                memcpy(&dots, room, sizeof(dots));
+                memcpy(&scale, s->scale[g] + j, sizeof(scale));
+                score += scale * __builtin_convertvector(dots - 8 * s->sum[r][g], four_floats);
             }
-            for (size_t l = 0; l < 4; l++)
-                s->score[r][j + l] = score[l] * s->q_scale[r];
+            score *= s->q_scale[r];
+            memcpy(s->score[r] + j, &score, sizeof(score));
         }
     }
 }
@@ -162,23 +183,33 @@ struct halves {
     float unit;  /* of a whole weight */
 };
 
-static void halve(const float *score, const float *scale, size_t count, struct halves *out)
+typedef int8_t narrow_digits __attribute__((vector_size(VN)));
+
+/* `score` and `scale` are zeros behind the last key. The lower half has no sign. */
+static void halve(const float *score, const float *scale, struct halves *out)
 {
-    float weight[KEYS] = {0}, most = 0;
-    for (size_t j = 0; j < count; j++) {
-        weight[j] = score[j] * scale[j];
-        most = fabsf(weight[j]) > most ? fabsf(weight[j]) : most;
+    vf weight[KEYS / VN], most = v_set(0);
+    CPU_UNROLL
+    for (size_t j = 0; j < KEYS / VN; j++) {
+        weight[j] = v_load(score + j * VN) * v_load(scale + j * VN);
+        most = v_max(v_abs(weight[j]), most);
     }
-    const float inverse = most > 0 ? WEIGHT / most : 0;
+    const float largest = v_most(most), inverse = largest > 0 ? WEIGHT / largest : 0;
+    const vf factor = v_set(isfinite(inverse) ? inverse : 0);
+    vi sums = {0};
+    CPU_UNROLL
+    for (size_t j = 0; j < KEYS / VN; j++) {
+        const vi whole = __builtin_convertvector(v_round(weight[j] * factor), vi);
+        const narrow_digits high = __builtin_convertvector(whole >> 7, narrow_digits);
+        const narrow_digits low = __builtin_convertvector(whole & 127, narrow_digits);
+        memcpy(out->high + j * VN, &high, sizeof(high));
+        memcpy(out->low + j * VN, &low, sizeof(low));
+        sums += whole;
+    }
     out->sum = 0;
-    out->unit = most / WEIGHT;
-    for (size_t j = 0; j < KEYS; j++) {
-        const float scaled = isfinite(inverse) ? weight[j] * inverse : 0;
-        const int32_t whole = (int32_t)(scaled + (scaled < 0 ? -0.5f : 0.5f));
-        out->high[j] = (int8_t)(whole / 128);
-        out->low[j] = (int8_t)(whole % 128);
-        out->sum += whole;
-    }
+    for (size_t i = 0; i < VN; i++)
+        out->sum += sums[i];
+    out->unit = largest / WEIGHT;
 }
 
 #if defined(SIMD_EMULATE)
@@ -272,13 +303,15 @@ static void add_digits(const struct cpu_cache *cache, struct scratch *s, size_t 
     for (size_t t = 0; t < pairs; t++) {
         const uint8_t *one = cpu_cache_digits(cache, s->slot[2 * t], at);
         const uint8_t *other = cpu_cache_digits(cache, s->slot[2 * t + (2 * t + 1 < count)], at);
+        ask_slot(cache, s->slot[2 * t], at, size);
+        ask_slot(cache, s->slot[2 * t] + 1, at, size);
         for (size_t i = 0; i < size; i += 32)
             pair_run(one + i / 2, other + i / 2, s->bytes + (t * size + i) * 2);
     }
     for (size_t g = 0; g < size / group; g++) {
         for (size_t r = 0; r < rows; r++) {
             struct halves halves;
-            halve(s->score[r], s->scale[g], count, &halves);
+            halve(s->score[r], s->scale[g], &halves);
             for (size_t i = g * group; i < (g + 1) * group; i += 32)
                 add_run(&halves, s->bytes + 2 * i, 2 * size, pairs, keep[r], s->o + r * padded + i);
         }
