@@ -40,6 +40,11 @@ EXTRA_PROGRAMS += tests/bench/quant
 tests_bench_quant_SOURCES = %D%/quant.c
 tests_bench_quant_LDADD = libaccel-quant.la -lm
 
+# Tokens with many in the caches, by the type of the caches.
+EXTRA_PROGRAMS += tests/bench/depth
+tests_bench_depth_SOURCES = %D%/depth.c
+tests_bench_depth_LDADD = libaccel-model.la libaccel.la
+
 # Several sequences in one step.
 EXTRA_PROGRAMS += tests/bench/batch
 tests_bench_batch_SOURCES = %D%/batch.c
