@@ -11,11 +11,15 @@ uint32_t count_devices(const struct accel_plan *plan);
 /* "cpu:cpu0, vulkan:llvmpipe0": devices that hold layers, or the one, or the platform. Returns `text`. */
 const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes);
 
-/* "60 nodes on cpu:cpu0, 34 on vulkan:llvmpipe0, 0 fallbacks". Returns `text`. */
-const char *nodes_text(const struct accel_plan *plan, char *text, size_t bytes);
+/* Nodes that run in another way than natively, and notes of what else is not as asked. */
+uint32_t count_fallbacks(const struct accel_plan *plan);
 
-/* {"nodes": 94, "device": "cpu:cpu0", "fallbacks": 0, "devices": [{"device": "cpu:cpu0", "nodes": 94}]}; "device" is
- * all of them, as devices_text has them. */
+/* The last line after a run, "60 nodes on cpu:cpu0, 34 on vulkan:llvmpipe0, 0 fallbacks", and one for each fallback that
+ * is no node's. */
+void print_placement(const struct accel_plan *plan);
+
+/* The same as an object: nodes, device (all of them, as devices_text has them), fallbacks, because, and devices with the
+ * nodes of each. */
 json_t *placement_json(const struct accel_plan *plan);
 
 #endif
