@@ -14,7 +14,7 @@ struct cpu_device {
 };
 
 /* All rows of all operators: what the backend offers. */
-#define CPU_OPERATORS 73u
+#define CPU_OPERATORS 75u
 extern const struct sdk_kernel cpu_operators[CPU_OPERATORS];
 
 #endif

@@ -16,7 +16,7 @@ static const struct accel_option isa_option = {
     .name = "isa",
     .help = "highest level of vector instructions to use",
     .text = "auto",
-    .choices = "auto scalar avx2 avxvnni avx512 neon dotprod i8mm",
+    .choices = "auto scalar avx2 avxvnni avx512 avx512bf16 amx neon dotprod i8mm",
 };
 
 static const struct accel_option *const options[] = {&isa_option};

@@ -16,8 +16,8 @@ void cpu_seed(void)
 
 uint32_t cpu_open(struct rig *rig, uint32_t level)
 {
-    static const char *const names[CPU_TEST_LEVELS] = {"scalar", "avx2",    "avxvnni", "avx512",
-                                                       "neon",   "dotprod", "i8mm"};
+    static const char *const names[CPU_TEST_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
+                                                       "amx",    "neon", "dotprod", "i8mm"};
     const struct accel_given isa = {.key = "cpu.isa", .value = names[level], .origin = "test"};
     int32_t code;
 

@@ -5,7 +5,7 @@
 
 #include "tests/drivers/rig.h"
 
-#define CPU_TEST_LEVELS 7u
+#define CPU_TEST_LEVELS 9u
 
 extern struct rig_random cpu_random;
 

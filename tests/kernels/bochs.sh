@@ -35,6 +35,9 @@ not_on_model() {
 on_model avxvnni arrow_lake test_table test_names test_matmul8_few
 on_model avx512 tigerlake test_table test_names test_matmul8_few test_matmul_few test_quantize \
     test_cache_write_planar test_norms
+on_model avx512bf16 sapphire_rapids test_table test_own test_matmul16 test_round16
+not_on_model avx512bf16 tigerlake
+not_on_model amx sapphire_rapids
 not_on_model avx512 arrow_lake
 not_on_model avxvnni tigerlake
 not_on_model avxvnni broadwell_ult

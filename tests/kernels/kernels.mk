@@ -13,6 +13,12 @@ endif
 if HAVE_AVX512
 kernels_tests += %D%/avx512
 endif
+if HAVE_AVX512BF16
+kernels_tests += %D%/avx512bf16
+endif
+if HAVE_AMX
+kernels_tests += %D%/amx
+endif
 if HAVE_NEON
 kernels_tests += %D%/neon
 endif
@@ -37,6 +43,12 @@ tests_kernels_avxvnni_LDADD = $(kernels_test_libs)
 tests_kernels_avx512_SOURCES = %D%/main.c
 tests_kernels_avx512_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512
 tests_kernels_avx512_LDADD = $(kernels_test_libs)
+tests_kernels_avx512bf16_SOURCES = %D%/main.c
+tests_kernels_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512BF16
+tests_kernels_avx512bf16_LDADD = $(kernels_test_libs)
+tests_kernels_amx_SOURCES = %D%/main.c
+tests_kernels_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AMX
+tests_kernels_amx_LDADD = $(kernels_test_libs)
 tests_kernels_neon_SOURCES = %D%/main.c
 tests_kernels_neon_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_NEON
 tests_kernels_neon_LDADD = $(kernels_test_libs)
@@ -57,14 +69,21 @@ kernels_emulated_rest = $(cpu_kernels_faces) plugins/cpu/kernels/dispatch.c plug
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if HAVE_SIMDE
-kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni
+kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni tests/kernels/emulated_avx512bf16 \
+	tests/kernels/emulated_amx
 check_LTLIBRARIES += libcpu-kernels-emulated.la libcpu-kernels-emulated-avxvnni.la
-libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(kernels_emulated_rest)
+libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(kernels_emulated_rest)
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
 tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512 -DKERNELS_EMULATED
 tests_kernels_emulated_LDADD = libkernels-tests.la libcpu-kernels-emulated.la $(kernels_emulated_libs)
+tests_kernels_emulated_avx512bf16_SOURCES = %D%/main.c
+tests_kernels_emulated_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512BF16 -DKERNELS_EMULATED
+tests_kernels_emulated_avx512bf16_LDADD = $(tests_kernels_emulated_LDADD)
+tests_kernels_emulated_amx_SOURCES = %D%/main.c
+tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AMX -DKERNELS_EMULATED
+tests_kernels_emulated_amx_LDADD = $(tests_kernels_emulated_LDADD)
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(kernels_emulated_rest)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi

@@ -41,6 +41,22 @@ static void test_table(void **state)
     assert_null(tables->kernels.matmul8[CPU_F32]);
 }
 
+/* Levels that add to AVX-512 share with it what they do not add. */
+static uint32_t family_of(uint32_t level)
+{
+    return level == CPU_LEVEL_AVX512BF16 || level == CPU_LEVEL_AMX ? CPU_LEVEL_AVX512 : level;
+}
+
+static void check_added(const struct tables *tables, const struct cpu_kernels *other)
+{
+    assert_true(tables->kernels.matmul16[CPU_BF16] != other->matmul16[CPU_BF16]);
+    if (KERNELS_LEVEL != CPU_LEVEL_AMX && other->level != CPU_LEVEL_AMX)
+        return;
+#define CPU_KERNEL(type, place, name)
+#define CPU_KERNEL8(type, place, name) assert_true(tables->kernels.place != other->place);
+#include "plugins/cpu/kernels/kernels.def"
+}
+
 /* A level has its own kernels: none is another level's. */
 static void test_own(void **state)
 {
@@ -50,6 +66,10 @@ static void test_own(void **state)
         cpu_kernels_fill(&other, level);
         if (other.level == KERNELS_LEVEL || other.level == CPU_LEVEL_SCALAR)
             continue;
+        if (family_of(other.level) == family_of(KERNELS_LEVEL)) {
+            check_added(tables, &other);
+            continue;
+        }
 #define CPU_KERNEL(type, place, name) assert_true(tables->kernels.place != other.place);
 #include "plugins/cpu/kernels/kernels.def"
     }
@@ -124,6 +144,8 @@ int main(int argc, char **argv)
         TEST(test_cache_write_planar),
         TEST(test_matmul_few),
         TEST(test_matmul8_few),
+        TEST(test_matmul16),
+        TEST(test_round16),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

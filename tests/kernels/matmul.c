@@ -2,6 +2,8 @@
 /* Matmul in both modes, embed, rounding to 8 bits. */
 #include "support.h"
 
+#include "plugins/cpu/kernels/declare.h"
+
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 #include <math.h>
@@ -134,6 +136,7 @@ struct inputs {
     float *y;
     struct cpu_rows8 x8;
     void *rounded;
+    uint16_t *x16;
     float *arranged;
     size_t m, n, k;
 };
@@ -158,6 +161,8 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
     cpu_rows8_place(in.rounded, m, k, &in.x8);
     if (k % 32 == 0)
         tables->twins.quantize(in.x, k, k, &in.x8, 0, m);
+    in.x16 = guard_new(cpu_rows16_bytes(m, k));
+    cpu_round16_scalar(in.x, k, k, in.x16, 0, m);
     in.arranged = guard_new(cpu_rows32_bytes(m, k));
     tables->kernels.arrange(in.x, k, m, k, in.arranged, 0, m > CPU_ROWS32 ? CPU_ROWS32 : m);
     tables->kernels.arrange(in.x, k, m, k, in.arranged, CPU_ROWS32, m > CPU_ROWS32 ? m : CPU_ROWS32);
@@ -171,6 +176,7 @@ static void inputs_free(struct inputs *in)
     guard_free(in->residual, in->m * in->n * sizeof(float));
     guard_free(in->y, in->m * in->n * sizeof(float));
     guard_free(in->rounded, cpu_rows8_bytes(in->m, in->k));
+    guard_free(in->x16, cpu_rows16_bytes(in->m, in->k));
     guard_free(in->arranged, cpu_rows32_bytes(in->m, in->k));
 }
 
@@ -184,27 +190,29 @@ static double largest_half(const struct weights *w, uint32_t plane, size_t row)
 }
 
 /* With rounded activations levels are whole numbers of 16 bits: each is off by 1.6e-5 of the largest. */
-static double level_error(const struct weights *w, int eight, size_t row)
+static double level_error(const struct weights *w, int bits, size_t row)
 {
     const uint32_t scheme = w->format.type & 15u;
-    if (!eight || w->format.kind != ACCEL_FORMAT_PLANAR || scheme < ACCEL_SCHEME_NF4)
+    if (bits != 8 || w->format.kind != ACCEL_FORMAT_PLANAR || scheme < ACCEL_SCHEME_NF4)
         return 0;
     return 1.6e-5 * largest_half(w, 1, row) * (scheme == ACCEL_SCHEME_CODEBOOK ? largest_half(w, 2, row) : 1);
 }
 
 /* x as the kernel sees it. */
-static double x_value(const struct inputs *in, int eight, size_t i, size_t l)
+static double x_value(const struct inputs *in, int bits, size_t i, size_t l)
 {
-    if (!eight)
+    if (bits == 32)
         return in->x[i * in->k + l];
+    if (bits == 16)
+        return accel_bf16_to_f32(in->x16[i * cpu_row16(in->k) + l]);
     return (double)in->x8.scale[i * (in->k / 32) + l / 32] * in->x8.q[i * in->k + l];
 }
 
 /* Kernels may take digits from 128 and correct the sum: digits near 128 then leave what is rounded of far larger
  * numbers. */
-static double rounding_of(const struct accel_format *format, int eight)
+static double rounding_of(const struct accel_format *format, int bits)
 {
-    return eight && format->kind == ACCEL_FORMAT_PLANAR && format->digit_bits == 8 ? 2e-5 : 2e-6;
+    return bits == 8 && format->kind == ACCEL_FORMAT_PLANAR && format->digit_bits == 8 ? 2e-5 : 2e-6;
 }
 
 /* What sums of k products in f32 may lose, of the sum of their magnitudes: products that are all alike, as some rows
@@ -215,7 +223,7 @@ static double summing_error(size_t k)
     return fmax(1e-5, 0x1p-24 * (double)k / 4);
 }
 
-static void check_result(const char *what, const struct weights *w, const struct inputs *in, int eight,
+static void check_result(const char *what, const struct weights *w, const struct inputs *in, int bits,
                          const struct cpu_matmul *call, size_t begin, size_t end)
 {
     for (size_t i = 0; i < in->m; i++) {
@@ -227,24 +235,34 @@ static void check_result(const char *what, const struct weights *w, const struct
                 assert_int_equal(untouched, 0xa5a5a5a5u);
                 continue;
             }
-            double sum = 0, size = 0, off = level_error(w, eight, j);
+            double sum = 0, size = 0, off = level_error(w, bits, j);
             for (size_t l = 0; l < in->k; l++) {
-                double product = w->decoded[j * in->k + l] * x_value(in, eight, i, l);
+                double product = w->decoded[j * in->k + l] * x_value(in, bits, i, l);
                 sum += product;
-                size += fabs(product) + 1e5 * off * fabs(x_value(in, eight, i, l));
+                size += fabs(product) + 1e5 * off * fabs(x_value(in, bits, i, l));
             }
             sum += call->bias ? in->bias[j] : 0;
             double want = function_value(call->function, sum) + (call->residual ? in->residual[at] : 0);
             near_enough(what, at, in->y[at], want,
-                        summing_error(in->k) * size + rounding_of(&w->format, eight) * (1 + fabs(want)));
+                        summing_error(in->k) * size + rounding_of(&w->format, bits) * (1 + fabs(want)));
         }
     }
 }
 
-static void run_case(const struct tables *tables, uint32_t type, int eight, size_t m, size_t n, size_t k)
+/* The kernel for weights of a type and x in `bits` bits. */
+static cpu_matmul_fn *kernel_of(const struct cpu_kernels *kernels, uint32_t type, int bits)
 {
     const int weight = cpu_weight_of(type);
-    cpu_matmul_fn *kernel = eight ? tables->kernels.matmul8[weight] : tables->kernels.matmul[weight];
+    if (bits == 16 && kernels->level == CPU_LEVEL_SCALAR)
+        return weight == CPU_BF16 ? cpu_matmul16_bf16_scalar : cpu_matmul16_f16_scalar;
+    if (bits == 16)
+        return kernels->matmul16[weight];
+    return bits == 8 ? kernels->matmul8[weight] : kernels->matmul[weight];
+}
+
+static void run_case(const struct tables *tables, uint32_t type, int bits, size_t m, size_t n, size_t k)
+{
+    cpu_matmul_fn *kernel = kernel_of(&tables->kernels, type, bits);
     struct weights w = weights_new(type, n, k);
     struct inputs in = inputs_new(tables, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
@@ -252,20 +270,22 @@ static void run_case(const struct tables *tables, uint32_t type, int eight, size
     size_t begin = random_below(3) == 0 ? random_below((uint32_t)n) : 0,
            end = random_below(3) ? n : (begin + n + 1) / 2;
     /* What the mode does not need is not there. */
-    if (eight)
+    if (bits == 8)
         call.x8 = in.x8;
+    else if (bits == 16)
+        call.x16 = in.x16;
     else
         call.x = in.x;
-    call.x32 = eight || random_below(8) == 0 ? NULL : in.arranged;
+    call.x32 = bits != 32 || random_below(8) == 0 ? NULL : in.arranged;
     call.x_stride = k;
     call.bias = random_below(2) ? in.bias : NULL;
     call.residual = random_below(2) ? in.residual : NULL;
     call.residual_stride = n;
     call.function = random_below(2) ? random_below(ACCEL_FN_END) : ACCEL_FN_NONE;
-    snprintf(what, sizeof(what), "%s x%d [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, eight ? 8 : 32, m, n, k, begin,
-             end, call.function);
+    snprintf(what, sizeof(what), "%s x%d [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, bits, m, n, k, begin, end,
+             call.function);
     kernel(&call, begin, end);
-    check_result(what, &w, &in, eight, &call, begin, end);
+    check_result(what, &w, &in, bits, &call, begin, end);
     inputs_free(&in);
     weights_free(&w);
 }
@@ -305,7 +325,7 @@ void test_matmul(void **state)
         for (size_t c = 0; c < case_count(w, 40); c++) {
             size_t m = c < 10 ? some_m[c] : PICK(some_m);
             size_t k = w <= CPU_BF16 && c % 2 ? PICK(odd_k) : some_width(block_of(cpu_type_at(w)));
-            run_case(tables, cpu_type_at(w), 0, m, PICK(some_n), k);
+            run_case(tables, cpu_type_at(w), 32, m, PICK(some_n), k);
         }
     }
 }
@@ -318,7 +338,7 @@ void test_matmul8(void **state)
         for (size_t c = 0; c < case_count(w, 60); c++) {
             size_t m = c < 10 ? some_m[c] : PICK(some_m);
             size_t k = block == 32 && c % 3 == 0 ? 32 + 32 * random_below(20) : some_width(block);
-            run_case(tables, cpu_type_at(w), 1, m, PICK(some_n), k);
+            run_case(tables, cpu_type_at(w), 8, m, PICK(some_n), k);
         }
     }
 }
@@ -335,7 +355,7 @@ void test_matmul_few(void **state)
     for (uint32_t w = 0; w < CPU_TYPES; w++) {
         const size_t block = block_of(cpu_type_at(w));
         if (in_sample(w))
-            run_case(tables, cpu_type_at(w), 0, w % 2 ? 1 : 7, 17, w <= CPU_BF16 ? 39 : block > 128 ? block : 128);
+            run_case(tables, cpu_type_at(w), 32, w % 2 ? 1 : 7, 17, w <= CPU_BF16 ? 39 : block > 128 ? block : 128);
     }
 }
 
@@ -346,8 +366,56 @@ void test_matmul8_few(void **state)
     for (uint32_t w = CPU_Q8_0; w < CPU_TYPES; w++) {
         const size_t block = block_of(cpu_type_at(w));
         for (size_t i = 0; i < 3 && in_sample(w); i++)
-            run_case(tables, cpu_type_at(w), 1, rows[i], 17, block > 128 ? block : 160 / block * block);
+            run_case(tables, cpu_type_at(w), 8, rows[i], 17, block > 128 ? block : 160 / block * block);
     }
+}
+
+/* Where a level has products of BF16; the twins always. */
+void test_matmul16(void **state)
+{
+    static const uint32_t types[] = {ACCEL_F16, ACCEL_BF16};
+    const struct tables *tables = *state;
+    for (size_t t = 0; t < 2; t++) {
+        if (kernel_of(&tables->kernels, types[t], 16) == NULL)
+            continue;
+        for (size_t c = 0; c < 16; c++)
+            run_case(tables, types[t], 16, c < 10 ? some_m[c] : 270, PICK(some_n), c % 2 ? PICK(odd_k) : PICK(some_k));
+    }
+}
+
+/* Every level rounds to the same bits, and writes nothing but its rows. */
+void test_round16(void **state)
+{
+    static const float edges[] = {0.0f,    -0.0f,    1.00390625f, 1.01171875f, -1.00390625f,
+                                  3.4e38f, -3.4e38f, INFINITY,    1e-40f};
+    const struct tables *tables = *state;
+    enum { M = 5, K = 75, STRIDE = 80 };
+    const size_t bytes = cpu_rows16_bytes(M, K), row = cpu_row16(K);
+    float *x = guard_new(M * STRIDE * sizeof(float));
+    uint16_t *a = guard_new(bytes), *b = guard_new(bytes);
+    random_fill(x, M * STRIDE);
+    memcpy(x + 30, edges, sizeof(edges));
+    x[70] = NAN;
+    cpu_round16_scalar(x, STRIDE, K, b, 0, M);
+    if (tables->kernels.round16 != NULL) {
+        tables->kernels.round16(x, STRIDE, K, a, 0, 2);
+        tables->kernels.round16(x, STRIDE, K, a, 2, M);
+        assert_memory_equal(a, b, bytes);
+    }
+    for (size_t i = 0; i < M; i++) {
+        for (size_t l = 0; l < row; l++) {
+            const float value = l < K ? x[i * STRIDE + l] : 0, got = accel_bf16_to_f32(b[i * row + l]);
+            if (value != value)
+                assert_true(got != got);
+            else if (fabsf(value) < 3.38e38f)
+                near_enough("round16", i * row + l, got, value, fabs((double)value) / 256 + 1e-40);
+            else
+                assert_true(isinf(got) && signbit(got) == signbit(value));
+        }
+    }
+    guard_free(x, M * STRIDE * sizeof(float));
+    guard_free(a, bytes);
+    guard_free(b, bytes);
 }
 
 /* The residual may be y itself, and rows may lie apart. */

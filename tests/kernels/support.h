@@ -53,6 +53,8 @@ void test_matmul(void **state);
 void test_matmul8(void **state);
 void test_matmul_few(void **state);
 void test_matmul8_few(void **state);
+void test_matmul16(void **state);
+void test_round16(void **state);
 void test_matmul_alias(void **state);
 void test_embed(void **state);
 void test_quantize(void **state);

@@ -14,11 +14,15 @@ static const char no_instructions[] = "the processor has no such instructions";
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
-/* What CPUID says: leaf 1 ecx, leaf 7 ebx, ecx, its subleaf 1 eax; and the register states in XCR0. */
+/* What CPUID says: leaf 1 ecx, leaf 7 ebx, ecx, edx, its subleaf 1 eax; and the register states in XCR0. */
 struct features {
     uint32_t leaf1_c;
-    uint32_t leaf7_b, leaf7_c;
+    uint32_t leaf7_b, leaf7_c, leaf7_d;
     uint32_t leaf71_a;
     uint64_t saved;
 };
@@ -37,18 +41,20 @@ static void features_read(struct features *out)
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     out->saved = (uint64_t)high << 32 | low;
-    if (!__get_cpuid_count(7, 0, &most, &out->leaf7_b, &out->leaf7_c, &d) || most == 0)
+    if (!__get_cpuid_count(7, 0, &most, &out->leaf7_b, &out->leaf7_c, &out->leaf7_d) || most == 0)
         return;
     __get_cpuid_count(7, 1, &out->leaf71_a, &unused[0], &unused[1], &unused[2]);
 }
 
 #define STATE_AVX 0x6u
 #define STATE_AVX512 0xe6u
+#define STATE_TILES 0x600e6u
 
 static int instructions(const struct features *f, uint32_t level)
 {
     const uint32_t avx_fma_f16c = 1u << 28 | 1u << 12 | 1u << 29, avx2_bmi2 = 1u << 5 | 1u << 8;
     const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31, vnni = 1u << 11;
+    const uint32_t tile_bf16_int8 = 1u << 24 | 1u << 22 | 1u << 25;
     switch (level) {
     case CPU_LEVEL_AVX2:
         return has(f->leaf1_c, avx_fma_f16c) && has(f->leaf7_b, avx2_bmi2);
@@ -56,9 +62,25 @@ static int instructions(const struct features *f, uint32_t level)
         return has(f->leaf71_a, 1u << 4) && instructions(f, CPU_LEVEL_AVX2);
     case CPU_LEVEL_AVX512:
         return has(f->leaf7_b, f_dq_bw_vl) && has(f->leaf7_c, vnni) && instructions(f, CPU_LEVEL_AVX2);
+    case CPU_LEVEL_AVX512BF16:
+        return has(f->leaf71_a, 1u << 5) && instructions(f, CPU_LEVEL_AVX512);
+    case CPU_LEVEL_AMX:
+        return has(f->leaf7_d, tile_bf16_int8) && instructions(f, CPU_LEVEL_AVX512BF16);
     default:
         return level == CPU_LEVEL_SCALAR;
     }
+}
+
+/* Tiles take 8 KiB in each thread that uses them, for which Linux wants to be asked once in a process. It answers for
+ * all threads, and again where it has been asked before. */
+static int tiles_permitted(void)
+{
+#if defined(__linux__)
+    const long request_permission = 0x1023, tile_data = 18;
+    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+    return 0;
+#endif
 }
 
 static const char *machine_obstacle(uint32_t level)
@@ -68,8 +90,11 @@ static const char *machine_obstacle(uint32_t level)
     if (!instructions(&f, level))
         return no_instructions;
     if ((level >= CPU_LEVEL_AVX2 && !has(f.saved, STATE_AVX)) ||
-        (level >= CPU_LEVEL_AVX512 && !has(f.saved, STATE_AVX512)))
+        (level >= CPU_LEVEL_AVX512 && !has(f.saved, STATE_AVX512)) ||
+        (level == CPU_LEVEL_AMX && !has(f.saved, STATE_TILES)))
         return "the operating system does not save its registers";
+    if (level == CPU_LEVEL_AMX && !tiles_permitted())
+        return "the operating system does not permit its tiles";
     return NULL;
 }
 

@@ -57,7 +57,8 @@ uint32_t cpu_type_at(uint32_t index)
 
 const char *cpu_level_name(uint32_t level)
 {
-    static const char *const names[CPU_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "neon", "dotprod", "i8mm"};
+    static const char *const names[CPU_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
+                                                  "amx",    "neon", "dotprod", "i8mm"};
     return level < CPU_LEVELS ? names[level] : "unknown";
 }
 
@@ -74,8 +75,10 @@ void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t level)
 {
     /* What each level builds upon. */
     static const uint32_t below[CPU_LEVELS] = {
-        [CPU_LEVEL_AVX2] = CPU_LEVEL_SCALAR, [CPU_LEVEL_AVXVNNI] = CPU_LEVEL_AVX2, [CPU_LEVEL_AVX512] = CPU_LEVEL_AVX2,
-        [CPU_LEVEL_NEON] = CPU_LEVEL_SCALAR, [CPU_LEVEL_DOTPROD] = CPU_LEVEL_NEON, [CPU_LEVEL_I8MM] = CPU_LEVEL_DOTPROD,
+        [CPU_LEVEL_AVX2] = CPU_LEVEL_SCALAR,    [CPU_LEVEL_AVXVNNI] = CPU_LEVEL_AVX2,
+        [CPU_LEVEL_AVX512] = CPU_LEVEL_AVX2,    [CPU_LEVEL_AVX512BF16] = CPU_LEVEL_AVX512,
+        [CPU_LEVEL_AMX] = CPU_LEVEL_AVX512BF16, [CPU_LEVEL_NEON] = CPU_LEVEL_SCALAR,
+        [CPU_LEVEL_DOTPROD] = CPU_LEVEL_NEON,   [CPU_LEVEL_I8MM] = CPU_LEVEL_DOTPROD,
     };
     while (!cpu_level_built(level))
         level = below[level];

@@ -17,14 +17,16 @@
 #include <accel/ops.h>
 #include <accel/types.h>
 
-#define CPU_LEVEL_SCALAR 0u  /* plain C, sums in double: the twin that the others are tested against */
-#define CPU_LEVEL_AVX2 1u    /* AVX2, FMA, F16C, BMI2 */
-#define CPU_LEVEL_AVXVNNI 2u /* dot products of bytes in 256 bits on top */
-#define CPU_LEVEL_AVX512 3u  /* AVX2 and AVX-512 F, BW, VL, DQ, VNNI */
-#define CPU_LEVEL_NEON 4u    /* aarch64 as every one is */
-#define CPU_LEVEL_DOTPROD 5u /* dot products of bytes on top */
-#define CPU_LEVEL_I8MM 6u    /* products of matrices of bytes on top */
-#define CPU_LEVELS 7u
+#define CPU_LEVEL_SCALAR 0u     /* plain C, sums in double: the twin that the others are tested against */
+#define CPU_LEVEL_AVX2 1u       /* AVX2, FMA, F16C, BMI2 */
+#define CPU_LEVEL_AVXVNNI 2u    /* dot products of bytes in 256 bits on top */
+#define CPU_LEVEL_AVX512 3u     /* AVX2 and AVX-512 F, BW, VL, DQ, VNNI */
+#define CPU_LEVEL_AVX512BF16 4u /* dot products of BF16 on top */
+#define CPU_LEVEL_AMX 5u        /* products of tiles of bytes and of BF16 on top */
+#define CPU_LEVEL_NEON 6u       /* aarch64 as every one is */
+#define CPU_LEVEL_DOTPROD 7u    /* dot products of bytes on top */
+#define CPU_LEVEL_I8MM 8u       /* products of matrices of bytes on top */
+#define CPU_LEVELS 9u
 
 /* Types of weights that matmul and embed know, in the order of the tables' elements. */
 enum cpu_weight {
@@ -111,6 +113,23 @@ size_t cpu_rows32_bytes(size_t m, size_t k);
 /* Arranges rows begin .. end of x [rows, k]; `begin` is a multiple of CPU_ROWS32, and so is `end` or it is `rows`. */
 typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end);
 
+/* Rows of x in BF16 begin at multiples of so many elements, and are there in multiples of so many. */
+#define CPU_ROWS16 32u
+
+/* Elements of a row of k values in BF16, and bytes of m rows. */
+static inline size_t cpu_row16(size_t k)
+{
+    return (k + CPU_ROWS16 - 1) / CPU_ROWS16 * CPU_ROWS16;
+}
+
+static inline size_t cpu_rows16_bytes(size_t m, size_t k)
+{
+    return cpu_row16(m) * cpu_row16(k) * sizeof(uint16_t);
+}
+
+/* Rounds rows begin .. end of x [m, k] to the nearest BF16, zeros after each row. Rows from m on may hold anything. */
+typedef void cpu_round16_fn(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end);
+
 /* y [m, n] = function(x [m, k] W^T + bias [n]) + residual [m, n]. The quantized types want k as a multiple of their
  * group. */
 struct cpu_matmul {
@@ -122,6 +141,7 @@ struct cpu_matmul {
     size_t x_stride;       /* elements from row to row of x, k or more */
     const float *x32;      /* slot `matmul`: x as cpu_arrange_fn left it; NULL: not made, and many rows are slow */
     struct cpu_rows8 x8;   /* slot `matmul8`: x as cpu_quantize_fn rounded it */
+    const uint16_t *x16;   /* slot `matmul16`: x as cpu_round16_fn rounded it */
     const float *bias;     /* NULL: none */
     const float *residual; /* NULL: none; may be y */
     size_t residual_stride;
@@ -264,14 +284,16 @@ static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cach
     return cpu_cache_digits(cache, slot, cache->row) + (at >> ACCEL_PLANAR_LOG2_GROUP(cache->type)) * 2;
 }
 
-/* Every slot is filled at every level; matmul8 is NULL for the scalar types F32, F16 and BF16, matmul16 at most levels
- * and for most types. */
+/* Every slot is filled at every level, but matmul8 of the scalar types F32, F16 and BF16; and matmul16 and round16,
+ * which are there for the types and at the levels where products of BF16 are faster than those of F32. */
 struct cpu_kernels {
     uint32_t level;
-    cpu_matmul_fn *matmul[CPU_WEIGHTS];  /* x in F32 */
-    cpu_matmul_fn *matmul8[CPU_WEIGHTS]; /* x rounded to 8 bits */
+    cpu_matmul_fn *matmul[CPU_WEIGHTS];    /* x in F32 */
+    cpu_matmul_fn *matmul8[CPU_WEIGHTS];   /* x rounded to 8 bits */
+    cpu_matmul_fn *matmul16[CPU_BF16 + 1]; /* x rounded to BF16 */
     cpu_embed_fn *embed[CPU_WEIGHTS];
     cpu_quantize_fn *quantize;
+    cpu_round16_fn *round16;
     cpu_arrange_fn *arrange;
     cpu_norm_fn *rms_norm;
     cpu_norm_fn *layer_norm;

@@ -4,7 +4,7 @@
 # says which levels there are (CPU_LEVEL_LIBRARIES).
 noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIBRARIES)
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
-	libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
+	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
 cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/levels.h %D%/tile.h
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
@@ -21,6 +21,9 @@ cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/
 	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/gemm_core.c
+# What these levels have beside AVX-512.
+cpu_kernels_avx512bf16 = %D%/avx512bf16/matmul16.c
+cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/matmul8.c %D%/amx/matmul16.c
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h \
 	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 
@@ -30,6 +33,10 @@ libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
 libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI
 libcpu_kernels_avx512_la_SOURCES = $(cpu_kernels_avx512)
 libcpu_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS) -DCPU_BUILD_AVX512
+libcpu_kernels_avx512bf16_la_SOURCES = $(cpu_kernels_avx512bf16)
+libcpu_kernels_avx512bf16_la_CFLAGS = $(AM_CFLAGS) $(AVX512BF16_CFLAGS) -DCPU_BUILD_AVX512
+libcpu_kernels_amx_la_SOURCES = $(cpu_kernels_amx)
+libcpu_kernels_amx_la_CFLAGS = $(AM_CFLAGS) $(AMX_CFLAGS) -DCPU_BUILD_AVX512
 libcpu_kernels_neon_la_SOURCES = $(cpu_kernels_neon)
 libcpu_kernels_neon_la_CFLAGS = $(AM_CFLAGS) $(NEON_CFLAGS) -DCPU_BUILD_NEON
 libcpu_kernels_dotprod_la_SOURCES = $(cpu_kernels_neon)

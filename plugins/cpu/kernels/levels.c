@@ -9,11 +9,23 @@
 #if defined(SIMD_EMULATE)
 #undef HAVE_AVXVNNI
 #undef HAVE_AVX512
+#undef HAVE_AVX512BF16
+#undef HAVE_AMX
 #if defined(EMULATE_AVXVNNI)
 #define HAVE_AVXVNNI 1
 #elif defined(EMULATE_AVX512)
 #define HAVE_AVX512 1
+#define HAVE_AVX512BF16 1
+#define HAVE_AMX 1
 #endif
+#endif
+
+/* What adds to AVX-512 is there with it alone. */
+#if !defined(HAVE_AVX512)
+#undef HAVE_AVX512BF16
+#endif
+#if !defined(HAVE_AVX512BF16)
+#undef HAVE_AMX
 #endif
 
 typedef void fill_fn(struct cpu_kernels *table);
@@ -44,6 +56,27 @@ static void fill_avxvnni(struct cpu_kernels *table)
 static void fill_avx512(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avx512;
+#include "kernels.def"
+}
+#endif
+
+#ifdef HAVE_AVX512BF16
+static void fill_avx512bf16(struct cpu_kernels *table)
+{
+    fill_avx512(table);
+    table->round16 = cpu_round16_avx512bf16;
+    table->matmul16[CPU_BF16] = cpu_matmul16_bf16_avx512bf16;
+}
+#endif
+
+#ifdef HAVE_AMX
+static void fill_amx(struct cpu_kernels *table)
+{
+    fill_avx512bf16(table);
+    table->matmul16[CPU_BF16] = cpu_matmul16_bf16_amx;
+    table->matmul16[CPU_F16] = cpu_matmul16_f16_amx;
+#define CPU_KERNEL(type, place, name)
+#define CPU_KERNEL8(type, place, name) table->place = cpu_##name##_amx;
 #include "kernels.def"
 }
 #endif
@@ -82,6 +115,12 @@ static fill_fn *const fills[CPU_LEVELS] = {
 #endif
 #ifdef HAVE_AVX512
     [CPU_LEVEL_AVX512] = fill_avx512,
+#endif
+#ifdef HAVE_AVX512BF16
+    [CPU_LEVEL_AVX512BF16] = fill_avx512bf16,
+#endif
+#ifdef HAVE_AMX
+    [CPU_LEVEL_AMX] = fill_amx,
 #endif
 #ifdef HAVE_NEON
     [CPU_LEVEL_NEON] = fill_neon,

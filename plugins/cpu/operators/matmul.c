@@ -2,10 +2,12 @@
 /* Matmul and embed: what reads weights. */
 #include "plugins/cpu/operators/operators.h"
 
-/* Forms of x: rounded to 8 bits, arranged in F32, and the second for many rows with the first for few. */
+/* Forms of x: rounded to 8 bits, arranged in F32, the second for many rows with the first for few, and rounded to BF16
+ * for many rows. */
 #define FORM_ROWS8 1u
 #define FORM_ROWS32 2u
 #define FORM_EITHER 3u
+#define FORM_ROWS16 4u
 
 /* Levels in a table lie on no grid of 8 bits, so that many rows of x are multiplied with them as floats. */
 static uint32_t form_of(const struct sdk_call *call)
@@ -14,6 +16,8 @@ static uint32_t form_of(const struct sdk_call *call)
 
     if ((call->variant & CPU_ROUNDED) == 0)
         return FORM_ROWS32;
+    if ((call->variant & 0xffu) <= CPU_BF16)
+        return FORM_ROWS16;
     return (call->variant & 0xffu) == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? FORM_EITHER
                                                                                                   : FORM_ROWS8;
 }
@@ -26,6 +30,8 @@ static uint32_t form_now(const struct sdk_call *call)
 
     if (form == FORM_ROWS32)
         return many ? FORM_ROWS32 : 0;
+    if (form == FORM_ROWS16)
+        return many ? FORM_ROWS16 : 0;
     return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
 }
 
@@ -47,18 +53,29 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
     }
 }
 
-const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+/* Why x may not be rounded as a kernel does, or NULL. */
+static const char *rounding_obstacle(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_matmul *attributes = node->node->attributes;
+    const struct cpu_device *device = node->device;
+    const uint32_t weight = kernel->variant & 0xffu;
+
+    if (weight > CPU_BF16)
+        return attributes->rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
+    if (attributes->rounding != ACCEL_Q8_0 && attributes->rounding != ACCEL_BF16)
+        return "the node does not allow activations in BF16";
+    return device->kernels.matmul16[weight] != NULL ? NULL : "the instructions in use have no products of BF16";
+}
+
+const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
     const struct accel_value *w = sdk_input(node, 1);
 
     if (cpu_weight_of(w->type) != (int)(kernel->variant & 0xffu))
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
-    if ((kernel->variant & CPU_ROUNDED) != 0 && attributes->rounding != ACCEL_Q8_0)
-        return "the node does not allow activations of 8 bits";
-    return NULL;
+    return (kernel->variant & CPU_ROUNDED) != 0 ? rounding_obstacle(kernel, node) : NULL;
 }
 
 uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
@@ -69,6 +86,8 @@ uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
     *out_form = form_of(call);
     if (now == FORM_ROWS32)
         return cpu_rows32_bytes(x->rows, x->width);
+    if (now == FORM_ROWS16)
+        return cpu_rows16_bytes(x->rows, x->width);
     return now == FORM_ROWS8 ? cpu_rows8_bytes(x->rows, x->width) : 0;
 }
 
@@ -90,6 +109,10 @@ void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t 
 
     if (form_now(call) == FORM_ROWS32) {
         device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->form, begin, end);
+        return;
+    }
+    if (form_now(call) == FORM_ROWS16) {
+        device->kernels.round16(x->planes[0], x->width, x->width, call->form, begin, end);
         return;
     }
     cpu_rows8_place(call->form, x->rows, x->width, &rows8);
@@ -128,6 +151,11 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     };
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
+    if (form_now(call) == FORM_ROWS16) {
+        matmul.x16 = call->form;
+        device->kernels.matmul16[weight](&matmul, begin, end);
+        return;
+    }
     if (form_now(call) != FORM_ROWS8) {
         matmul.x32 = form_now(call) == FORM_ROWS32 ? call->form : NULL;
         device->kernels.matmul[weight](&matmul, begin, end);

@@ -6,11 +6,18 @@
 #include "plugins/cpu/operators/operators.h"
 
 #define EXACT 5e-6   /* F32 with sums in any order */
-#define ROUNDED 1e-2 /* activations of 8 bits, against exact ones */
+#define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
 
 #define MATMUL8(weight, text)                                                                                          \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
+        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
+        .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
+        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work                                                     \
+    }
+#define MATMUL16(weight, text)                                                                                         \
+    {                                                                                                                  \
+        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x bf16", .precision = ACCEL_BF16,                              \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
         .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
         .form_part = cpu_matmul_form_part, .work = cpu_matmul_work                                                     \
@@ -58,6 +65,8 @@ const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     MATMUL8(CPU_IQ4_XS, "iq4_xs"),
     MATMUL8(CPU_MXFP4, "mxfp4"),
     MATMUL8(CPU_PLANAR, "planar"),
+    MATMUL16(CPU_F16, "f16"),
+    MATMUL16(CPU_BF16, "bf16"),
     MATMUL(CPU_F32, "f32"),
     MATMUL(CPU_F16, "f16"),
     MATMUL(CPU_BF16, "bf16"),

@@ -129,7 +129,23 @@ static int has_digits(const struct accel_format *format)
     return format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 || format->type == ACCEL_Q4_1;
 }
 
-static void matmul(const struct cpu_matmul *call, uint32_t type, int eight, size_t begin, size_t end)
+/* The same with x rounded to BF16. */
+static void sum_row16(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                      double *sums)
+{
+    for (size_t at = 0; at < call->k; at += CHUNK) {
+        float weights[CHUNK];
+        size_t count = least(CHUNK, call->k - at);
+        decode(format, &call->w, j, at, count, weights);
+        for (size_t r = 0; r < rows; r++) {
+            const uint16_t *x = call->x16 + (i + r) * cpu_row16(call->k) + at;
+            for (size_t l = 0; l < count; l++)
+                sums[r] += (double)weights[l] * accel_bf16_to_f32(x[l]);
+        }
+    }
+}
+
+static void matmul(const struct cpu_matmul *call, uint32_t type, int bits, size_t begin, size_t end)
 {
     struct accel_format format;
     (void)accel_format_describe(type, &format);
@@ -138,10 +154,12 @@ static void matmul(const struct cpu_matmul *call, uint32_t type, int eight, size
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
             size_t rows = least(ROWS, call->m - i);
-            if (eight && read)
+            if (bits == 8 && read)
                 sum_row8(&format, call, i, rows, j, sums);
-            else if (eight)
+            else if (bits == 8)
                 sum_decoded8(&format, call, i, rows, j, sums);
+            else if (bits == 16)
+                sum_row16(&format, call, i, rows, j, sums);
             else
                 sum_row(&format, call, i, rows, j, sums);
             for (size_t r = 0; r < rows; r++)
@@ -165,7 +183,7 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
 #define MATMUL(name, type)                                                                                             \
     void cpu_matmul_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
-        matmul(call, type, 0, begin, end);                                                                             \
+        matmul(call, type, 32, begin, end);                                                                            \
     }                                                                                                                  \
     void cpu_embed_##name##_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,      \
                                    float *y, size_t begin, size_t end)                                                 \
@@ -176,7 +194,7 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
 #define MATMUL8(name, type)                                                                                            \
     void cpu_matmul8_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                          \
     {                                                                                                                  \
-        matmul(call, type, 1, begin, end);                                                                             \
+        matmul(call, type, 8, begin, end);                                                                             \
     }
 
 MATMUL(f32, ACCEL_F32)
@@ -217,14 +235,33 @@ MATMUL8(iq4_nl, ACCEL_IQ4_NL)
 MATMUL8(iq4_xs, ACCEL_IQ4_XS)
 MATMUL8(mxfp4, ACCEL_MXFP4)
 
+void cpu_matmul16_bf16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, ACCEL_BF16, 16, begin, end);
+}
+
+void cpu_matmul16_f16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, ACCEL_F16, 16, begin, end);
+}
+
+void cpu_round16_scalar(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
+{
+    const size_t row = cpu_row16(k);
+    for (size_t r = begin; r < end; r++) {
+        for (size_t l = 0; l < row; l++)
+            out[r * row + l] = l < k ? accel_bf16_from_f32(x[r * stride + l]) : 0;
+    }
+}
+
 void cpu_matmul_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul(call, call->w.type, 0, begin, end);
+    matmul(call, call->w.type, 32, begin, end);
 }
 
 void cpu_matmul8_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul(call, call->w.type, 1, begin, end);
+    matmul(call, call->w.type, 8, begin, end);
 }
 
 void cpu_embed_planar_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,

@@ -28,7 +28,7 @@ static struct gemm_recipe planar_recipe(uint32_t type)
     return bits <= 4 ? RECIPE(planar_a, core_narrow0, MINIMUM_BLOCK) : RECIPE(planar8_a, core_wide, MINIMUM_BLOCK);
 }
 
-static struct gemm_recipe recipe_of(uint32_t type)
+struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type)
 {
     switch (type) {
     case ACCEL_Q8_0:
@@ -147,7 +147,7 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
 
 int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
 {
-    const struct gemm_recipe recipe = recipe_of(type);
+    const struct gemm_recipe recipe = CPU_NAME(gemm_recipe)(type);
     if (recipe.fill == NULL)
         return 0;
     for (size_t i = 0; i < call->m; i += X_ROWS) {

@@ -51,6 +51,9 @@ struct gemm_recipe {
     uint32_t minimum;
 };
 
+/* The recipe of a type; `fill` is NULL where none is written for it. */
+struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type);
+
 /* Many rows of x, tiles of which have been made, with the rows begin .. end of W. `type` is a type id. Returns 0 and
  * does nothing where no recipe is written for the type. */
 int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end);

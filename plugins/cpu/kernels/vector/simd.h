@@ -8,6 +8,13 @@
 
 #ifndef SIMD_EMULATE
 #include <immintrin.h>
+#if defined(__AVX512BF16__)
+/* Adds the products of two pairs of BF16 to each float. */
+static inline __attribute__((always_inline)) __m512 simd_dpbf16(__m512 sums, __m512i a, __m512i b)
+{
+    return _mm512_dpbf16_ps(sums, (__m512bh)a, (__m512bh)b);
+}
+#endif
 #else
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>
@@ -80,6 +87,31 @@ static inline __attribute__((unused)) __m512i simd_madd_epi16(__m512i a, __m512i
 }
 #undef _mm512_madd_epi16
 #define _mm512_madd_epi16(a, b) simd_madd_epi16(a, b)
+
+static inline __attribute__((unused)) float simd_flush(float x)
+{
+    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+}
+
+/* SIMDe's has another order. The processor takes the odd pair first, each fused, and has no subnormal numbers. */
+static inline __attribute__((unused)) __m512 simd_dpbf16(__m512 sums, __m512i a, __m512i b)
+{
+    float s[16];
+    uint32_t v[16], w[16];
+    _mm512_storeu_ps(s, sums);
+    _mm512_storeu_si512(v, a);
+    _mm512_storeu_si512(w, b);
+    for (int i = 0; i < 16; i++) {
+        for (int j = 1; j >= 0; j--) {
+            const uint32_t x = j ? v[i] & 0xffff0000u : v[i] << 16, y = j ? w[i] & 0xffff0000u : w[i] << 16;
+            float f, g;
+            memcpy(&f, &x, sizeof(f));
+            memcpy(&g, &y, sizeof(g));
+            s[i] = simd_flush(__builtin_fmaf(simd_flush(f), simd_flush(g), simd_flush(s[i])));
+        }
+    }
+    return _mm512_loadu_ps(s);
+}
 #endif
 
 #endif

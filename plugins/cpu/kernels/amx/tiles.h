@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the AMX kernels: the instructions on tiles that they use. Under SIMD_EMULATE each is a function that does
+ * what the instruction is defined to do, so that the same kernels are tested on machines without them; no such
+ * processor has run them.
+ *
+ * A thread has eight tiles, of up to 16 rows of 64 bytes. `tiles_begin` gives them their shapes and zeros;
+ * `tiles_end` lets go of them, after which the system need not save them.
+ */
+#ifndef CPU_AMX_TILES_H
+#define CPU_AMX_TILES_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* What LDTILECFG reads. */
+struct tile_shapes {
+    uint8_t palette; /* 1 */
+    uint8_t start_row;
+    uint8_t reserved[14];
+    uint16_t row_bytes[16]; /* of the first eight */
+    uint8_t rows[16];
+};
+
+#ifndef SIMD_EMULATE
+#include <immintrin.h>
+
+/* Some compilers do not know what these read: all that was written before has to be in memory. */
+#define TILE_WRITTEN() __asm__ volatile("" : : : "memory")
+
+#define tiles_begin(shapes)                                                                                            \
+    (__extension__({                                                                                                   \
+        TILE_WRITTEN();                                                                                                \
+        _tile_loadconfig(shapes);                                                                                      \
+    }))
+#define tiles_end() _tile_release()
+#define tile_zero(t) _tile_zero(t)
+#define tile_load(t, base, stride)                                                                                     \
+    (__extension__({                                                                                                   \
+        TILE_WRITTEN();                                                                                                \
+        _tile_loadd(t, base, stride);                                                                                  \
+    }))
+#define tile_store(t, base, stride)                                                                                    \
+    (__extension__({                                                                                                   \
+        _tile_stored(t, base, stride);                                                                                 \
+        TILE_WRITTEN();                                                                                                \
+    }))
+#define tile_dot8(sums, a, b) _tile_dpbssd(sums, a, b)
+#define tile_dot16(sums, a, b) _tile_dpbf16ps(sums, a, b)
+#else
+
+struct tile_state {
+    struct tile_shapes shapes;
+    uint8_t data[8][16][64];
+};
+static _Thread_local struct tile_state tile_state;
+
+#define TILE_FUNCTION static inline __attribute__((unused)) void
+
+TILE_FUNCTION tiles_begin(const struct tile_shapes *shapes)
+{
+    memset(&tile_state, 0, sizeof(tile_state));
+    tile_state.shapes = *shapes;
+}
+
+TILE_FUNCTION tiles_end(void)
+{
+    memset(&tile_state, 0, sizeof(tile_state));
+}
+
+TILE_FUNCTION tile_zero(int t)
+{
+    memset(tile_state.data[t], 0, sizeof(tile_state.data[t]));
+}
+
+TILE_FUNCTION tile_load(int t, const void *base, size_t stride)
+{
+    tile_zero(t);
+    for (size_t r = 0; r < tile_state.shapes.rows[t]; r++)
+        memcpy(tile_state.data[t][r], (const char *)base + r * stride, tile_state.shapes.row_bytes[t]);
+}
+
+TILE_FUNCTION tile_store(int t, void *base, size_t stride)
+{
+    for (size_t r = 0; r < tile_state.shapes.rows[t]; r++)
+        memcpy((char *)base + r * stride, tile_state.data[t][r], tile_state.shapes.row_bytes[t]);
+}
+
+/* Shapes that do not fit together are faults. */
+TILE_FUNCTION tile_check(int sums, int a, int b)
+{
+    const struct tile_shapes *s = &tile_state.shapes;
+    if (s->palette != 1 || s->rows[sums] != s->rows[a] || s->row_bytes[sums] != s->row_bytes[b] ||
+        s->row_bytes[a] / 4 != s->rows[b] || s->rows[a] == 0 || s->rows[b] == 0)
+        __builtin_trap();
+}
+
+/* Four signed bytes of a row of `a` with those of a column of `b`, in 32 bits that wrap. */
+TILE_FUNCTION tile_dot8(int sums, int a, int b)
+{
+    const struct tile_shapes *s = &tile_state.shapes;
+    tile_check(sums, a, b);
+    for (size_t r = 0; r < s->rows[sums]; r++) {
+        for (size_t n = 0; n < s->row_bytes[sums] / 4u; n++) {
+            uint32_t sum;
+            memcpy(&sum, tile_state.data[sums][r] + 4 * n, 4);
+            for (size_t l = 0; l < s->row_bytes[a]; l++) {
+                const int8_t x = (int8_t)tile_state.data[a][r][l];
+                const int8_t w = (int8_t)tile_state.data[b][l / 4][4 * n + l % 4];
+                sum += (uint32_t)(x * w);
+            }
+            memcpy(tile_state.data[sums][r] + 4 * n, &sum, 4);
+        }
+    }
+}
+
+TILE_FUNCTION tile_pair(const uint8_t *pair, float *out_even, float *out_odd)
+{
+    uint32_t even, odd;
+    memcpy(&odd, pair, 4);
+    even = odd << 16;
+    odd &= 0xffff0000u;
+    memcpy(out_even, &even, 4);
+    memcpy(out_odd, &odd, 4);
+}
+
+/* Numbers below the normal ones count as zeros. */
+static inline __attribute__((unused)) float tile_normal(float x)
+{
+    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+}
+
+/* Pairs of BF16: even ones are summed apart from odd ones, each fused, and both are added to the sum. */
+TILE_FUNCTION tile_dot16(int sums, int a, int b)
+{
+    const struct tile_shapes *s = &tile_state.shapes;
+    tile_check(sums, a, b);
+    for (size_t r = 0; r < s->rows[sums]; r++) {
+        for (size_t n = 0; n < s->row_bytes[sums] / 4u; n++) {
+            float sum, part[2] = {0, 0};
+            memcpy(&sum, tile_state.data[sums][r] + 4 * n, 4);
+            for (size_t l = 0; l < s->row_bytes[a] / 4u; l++) {
+                float x[2], w[2];
+                tile_pair(tile_state.data[a][r] + 4 * l, &x[0], &x[1]);
+                tile_pair(tile_state.data[b][l] + 4 * n, &w[0], &w[1]);
+                for (int i = 0; i < 2; i++)
+                    part[i] = tile_normal(__builtin_fmaf(tile_normal(x[i]), tile_normal(w[i]), part[i]));
+            }
+            sum = tile_normal(tile_normal(sum) + tile_normal(part[0] + part[1]));
+            memcpy(tile_state.data[sums][r] + 4 * n, &sum, 4);
+        }
+    }
+}
+#endif
+
+#endif
