@@ -20,7 +20,7 @@ dist_man_MANS += \
 	%D%/accelctl-version.1 \
 	%D%/accel-profile.5 \
 	%D%/accel-settings.5
-dist_doc_DATA += %D%/accel-profile.schema.json
+dist_doc_DATA += %D%/accel-profile.schema.json %D%/driver-guide.md README.md
 dist_bashcompletion_DATA += %D%/completion/accelctl %D%/completion/accel-conform
 dist_zshcompletion_DATA += %D%/completion/_accelctl %D%/completion/_accel-conform
 

@@ -13,6 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+/* What the driver is called: these three are in no other place. */
+#define NAME "template"
+#define VERSION "1.0"
+#define DEVICE "template0"
+
 #define BLOCK 32u /* values of a block of Q8_0 and of Q4_0 */
 #define Q8_BYTES 34u
 #define Q4_BYTES 18u
@@ -488,8 +493,8 @@ static int32_t find(const struct accel_host *host, const struct accel_hardware *
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_0, ACCEL_Q4_0};
 
     (void)host;
-    return sdk_report_processors(hardware, count, sink, "template0", "kernels=plain", types,
-                                 sizeof types / sizeof *types, error);
+    return sdk_report_processors(hardware, count, sink, DEVICE, "kernels=plain", types, sizeof types / sizeof *types,
+                                 error);
 }
 
 static int32_t open_device(const struct accel_host *host, const char *id, const struct accel_setting *settings,
@@ -499,16 +504,27 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     (void)settings;
     (void)setting_count;
     (void)device;
-    return strcmp(id, "template0") == 0
-               ? ACCEL_OK
-               : sdk_error(error, ACCEL_E_NOT_FOUND, "the one device is template0, not %s", id);
+    return strcmp(id, DEVICE) == 0 ? ACCEL_OK
+                                   : sdk_error(error, ACCEL_E_NOT_FOUND, "the one device is %s, not %s", DEVICE, id);
 }
 
-/* Results that are kept are stale when these bytes change. */
+/* Eight bytes that another text hardly has: FNV-1a. */
+static void hash(const char *text, uint8_t out_bytes[8])
+{
+    uint64_t sum = 0xcbf29ce484222325;
+
+    for (; *text != '\0'; text++)
+        sum = (sum ^ (uint8_t)*text) * 0x100000001b3;
+    memcpy(out_bytes, &sum, 8);
+}
+
+/* Results that are kept, compiled programs above all, are stale when these bytes change. Two drivers must not have the
+ * same: add what the device's results depend on, such as its product and the version of the maker's library. */
 static void fingerprint(const void *device, uint8_t out_fingerprint[16])
 {
     (void)device;
-    memcpy(out_fingerprint, "template 1.0", 12);
+    hash(NAME, out_fingerprint);
+    hash(VERSION, out_fingerprint + 8);
 }
 
 static const struct sdk_backend backend = {
@@ -520,4 +536,4 @@ static const struct sdk_backend backend = {
     .weight_alignment = 4,
 };
 
-ACCEL_DRIVER(backend, NULL, 0, "template", "1.0", "Apache-2.0", "isa=x86-64\n");
+ACCEL_DRIVER(backend, NULL, 0, NAME, VERSION, "Apache-2.0", "isa=x86-64\n");

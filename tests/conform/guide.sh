@@ -21,11 +21,10 @@ if nm .libs/libaccel.so | grep -qE '__(asan|ubsan|tsan)'; then
     exit 77
 fi
 make -s install-strip DESTDIR="$work/dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make install-strip"; exit 1; }
-prefix=$(sed -n 's/^prefix=//p' accel.pc)
+prefix=$(sed -n 's/^prefix = //p' Makefile)
 moved=$work/moved
 mv "$work/dest$prefix" "$moved" || exit 99
 libdir=$(dirname "$(find "$moved" -name libaccel.so)")
-sed -i "s,^prefix=.*,prefix=$moved," "$libdir"/pkgconfig/*.pc
 sed -i "s,^libdir='[^']*',libdir='$libdir'," "$libdir"/*.la
 PKG_CONFIG_PATH=$libdir/pkgconfig
 PATH=$moved/bin:$PATH

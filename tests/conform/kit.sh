@@ -92,13 +92,13 @@ try 0 "$kit" "$four" --filter 'add/*' --cases 2 --seed 4
 is "$(sed -n 's/^in all *[0-9]* *[0-9]* *[0-9]* *[0-9]* *[0-9]* *\([0-9]*\) .*/\1/p' "$work/out")" 2 "cases that were run"
 cp "$four" "$work/four.so"
 try 0 "$kit" "$work/four.so" --rounds 0 --seed 3
-has "^certificate $XDG_CACHE_HOME/accel/certificates/four-one.json"
+has "^certificate $XDG_CACHE_HOME/accel/certificates/four-one-[0-9a-f]*.json"
 try 0 "$accelctl" plugins --drivers "$work/four.so"
 has "certificate for one: .* 0 failed, seed 3"
-sed -i 's/"kit": "[^"]*"/"kit": "0.0.1"/' "$XDG_CACHE_HOME/accel/certificates/four-one.json"
+sed -i 's/"kit": "[^"]*"/"kit": "0.0.1"/' "$XDG_CACHE_HOME/accel/certificates"/four-one-*.json
 try 0 "$accelctl" plugins --drivers "$work/four.so"
 has "damaged: it was changed after it was written"
-rm "$XDG_CACHE_HOME/accel/certificates/four-one.json"
+rm "$XDG_CACHE_HOME/accel/certificates"/four-one-*.json
 try 0 "$accelctl" plugins --drivers "$work/four.so"
 has "no certificate"
 finish

@@ -11,6 +11,11 @@ tests_drivers_four_la_SOURCES = %D%/four.c
 tests_drivers_four_la_LDFLAGS = $(test_driver_ldflags)
 tests_drivers_four_la_LIBADD = $(driver_libs)
 
+check_LTLIBRARIES += tests/drivers/faulty.la
+tests_drivers_faulty_la_SOURCES = %D%/faulty.c
+tests_drivers_faulty_la_LDFLAGS = $(test_driver_ldflags)
+tests_drivers_faulty_la_LIBADD = $(driver_libs)
+
 drivers_tests += tests/drivers/four_test
 tests_drivers_four_test_SOURCES = %D%/four_test.c $(drivers_rig)
 tests_drivers_four_test_LDADD = $(drivers_rig_libs)

@@ -19,7 +19,7 @@ fail()
 }
 
 make -s install-strip DESTDIR="$dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make install-strip"; exit 1; }
-prefix=$(sed -n 's/^prefix=//p' accel.pc)
+prefix=$(sed -n 's/^prefix = //p' Makefile)
 cp -a "$dest$prefix" "$moved" || exit 99
 make -s uninstall DESTDIR="$dest" >"$work/log" 2>&1 || { cat "$work/log"; fail "make uninstall"; }
 left=$(find "$dest" ! -type d)
@@ -51,7 +51,7 @@ for page in "$ACCEL_TEST_SRCDIR"/doc/*.[15]; do
     page=$(basename "$page")
     [ -n "$(find "$moved" -path "*/man${page##*.}/$page*")" ] || fail "no man page $page is installed"
 done
-for file in profiles/README.md profiles/base.yaml accel-profile.schema.json; do
+for file in profiles/README.md profiles/base.yaml accel-profile.schema.json accel/driver-guide.md accel/README.md; do
     [ -n "$(find "$moved" -path "*/$file")" ] || fail "no $file is installed"
 done
 [ -n "$(find "$moved" -path '*/bash-completion/completions/accelctl')" ] || fail "no completion for bash is installed"
@@ -60,16 +60,16 @@ libdir=$(dirname "$(find "$moved" -name libaccel.so)")
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
 for package in accel accel-model; do
-    flags=$(pkg-config --define-variable=prefix="$moved" --cflags --libs $package) || fail "pkg-config $package"
+    flags=$(pkg-config --cflags --libs $package) || fail "pkg-config $package"
     # shellcheck disable=SC2086 # flags are words
     "$CC" ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
         fail "a program with the flags of $package"
     run sample "$work/sample"
     [ "$(cat "$work/sample.out")" = "asked for 7" ] || fail "the sample printed something else"
 done
-drivers=$(pkg-config --define-variable=prefix="$moved" --variable=driversdir accel-driver)
+drivers=$(pkg-config --variable=driversdir accel-driver)
 # What a vendor does: a driver of their own from the installed SDK, into the folder that pkg-config names.
-flags=$(pkg-config --define-variable=prefix="$moved" --cflags --libs accel-driver)
+flags=$(pkg-config --cflags --libs accel-driver)
 # shellcheck disable=SC2086
 "$CC" ${CFLAGS:-} -shared -fPIC "$ACCEL_TEST_SRCDIR/tests/install/driver.c" -o "$work/vendor.so" $flags ||
     fail "a driver with the flags of accel-driver"
@@ -77,6 +77,7 @@ exports=$(nm -D --defined-only "$work/vendor.so" | sed 's/.* //' | grep -vE '^(_
 [ "$exports" = accel_driver_query ] || { echo "$exports"; fail "a vendor's driver exports the above"; }
 pkg-config --variable=abi accel-driver | grep -qE '^[0-9]+\.[0-9]+$' || fail "accel-driver.pc gives no abi"
 
+[ -f "$(pkg-config --variable=docdir accel-driver)/driver-guide.md" ] || fail "accel-driver.pc does not tell where the guide lies"
 [ -f "$drivers/cpu.so" ] || fail "driversdir of accel-driver.pc, $drivers, has no cpu driver"
 cp "$ACCEL_TEST_SRCDIR/models/stories260K/stories260K-q8_0.gguf" "$work/model.gguf"
 cp "$work/vendor.so" "$drivers/"

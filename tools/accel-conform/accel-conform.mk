@@ -3,6 +3,7 @@
 bin_PROGRAMS += accel-conform
 accel_conform_SOURCES = \
 	%D%/abi.h \
+	%D%/abi_leaks.c \
 	%D%/abi_life.c \
 	%D%/abi_manners.c \
 	%D%/abi_memory.c \
@@ -20,6 +21,8 @@ accel_conform_SOURCES = \
 	%D%/info.c \
 	%D%/known.c \
 	%D%/known.h \
+	%D%/leak.c \
+	%D%/leak.h \
 	%D%/list.c \
 	%D%/main.c \
 	%D%/op_attention.c \

@@ -81,8 +81,12 @@ static int32_t put_text(struct accel_strbuf *text, const struct run_report *repo
     return accel_json_finish(&json) ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for a certificate");
 }
 
-/* "DRIVER-DEVICE.json", with nothing in it that a path could mean. */
-static int32_t find_place(const struct run_report *report, char **out_path, struct accel_error *error)
+#define BUILD 12 /* characters of a build id that tell builds apart */
+
+/* "DRIVER-DEVICE-BUILD.json", with nothing in it that a path could mean: another build of the driver, somewhere else or
+ * later in the same place, has a certificate of its own. */
+static int32_t find_place(const struct run_report *report, const char *build_id, char **out_path,
+                          struct accel_error *error)
 {
     char name[256], *cache = NULL, *folder;
     int32_t code;
@@ -94,7 +98,8 @@ static int32_t find_place(const struct run_report *report, char **out_path, stru
     code = accel_file_user_cache(&cache, error);
     if (code != ACCEL_OK)
         return code;
-    snprintf(name, sizeof(name), "%s-%s.json", report->facts->driver, report->facts->device);
+    snprintf(name, sizeof(name), "%.64s-%.128s-%.*s.json", report->facts->driver, report->facts->device, BUILD,
+             build_id[0] == '\0' ? "none" : build_id);
     for (char *at = name; *at != '\0'; at++)
         if (*at == '/' || *at == ':')
             *at = '_';
@@ -120,7 +125,7 @@ int32_t certificate_write(const struct run_report *report, char **out_path, stru
     if (code == ACCEL_OK)
         code = put_text(&text, report, build_id, error);
     if (code == ACCEL_OK)
-        code = find_place(report, out_path, error);
+        code = find_place(report, build_id, out_path, error);
     if (code == ACCEL_OK)
         code = accel_file_write(*out_path, accel_strbuf_get(&text), text.length, 0644, error);
     accel_strbuf_free(&text);

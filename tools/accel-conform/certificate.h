@@ -10,8 +10,8 @@
 
 #include "tools/accel-conform/print.h"
 
-/** Writes it to the file that was named, or to certificates/DRIVER-DEVICE.json in the user's cache folder. *out_path is
- *  freed by the caller. */
+/** Writes it to the file that was named, or to certificates/DRIVER-DEVICE-BUILD.json in the user's cache folder.
+ * *out_path is freed by the caller. */
 int32_t certificate_write(const struct run_report *report, char **out_path, struct accel_error *error);
 
 #endif

@@ -74,6 +74,12 @@ static void say_text(char letter, const char *format, ...)
     va_end(values);
 }
 
+void conform_stage(struct conform *conform, const char *slot)
+{
+    (void)conform;
+    say_text('g', "%s", slot);
+}
+
 void conform_unclaimed(struct conform *conform, const char *reason)
 {
     (void)conform;
@@ -83,7 +89,7 @@ void conform_unclaimed(struct conform *conform, const char *reason)
 void conform_skip(struct conform *conform, const char *reason)
 {
     (void)conform;
-    say_text('s', "%.200s", reason);
+    say_text('s', "%.250s", reason);
 }
 
 void conform_fact(struct conform *conform, const char *key, const char *value)
@@ -123,10 +129,14 @@ static bool load(struct conform *conform)
     struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
     accel_driver_query_function query = NULL;
 
-    return conform_ok(conform, accel_context_create(&options, &conform->context, &conform->error), "make a context") &&
-           conform_ok(conform, accel_context_discover(conform->context, &conform->error), "look at the machine") &&
-           conform_ok(conform, accel_load_open(conform->path, &query, &conform->error), "load the file") &&
-           conform_ok(conform,
+    if (!conform_ok(conform, accel_context_create(&options, &conform->context, &conform->error), "make a context") ||
+        !conform_ok(conform, accel_context_discover(conform->context, &conform->error), "look at the machine"))
+        return false;
+    conform_stage(conform, "load");
+    if (!conform_ok(conform, accel_load_open(conform->path, &query, &conform->error), "load the file"))
+        return false;
+    conform_stage(conform, "query");
+    return conform_ok(conform,
                       accel_load_query(conform->path, query, NULL, &conform->arena, &conform->driver, &conform->error),
                       "query");
 }
@@ -137,13 +147,16 @@ static bool open_device(struct conform *conform)
     const size_t length = conform->option == NULL ? 0 : strcspn(conform->option, "=");
     const struct accel_given given = {key, conform->option == NULL ? "" : conform->option + length + 1,
                                       "command line --set"};
-    int32_t code = accel_context_attach_driver(conform->context, conform->driver, &conform->error);
+    int32_t code;
 
+    conform_stage(conform, "attach or enumerate");
+    code = accel_context_attach_driver(conform->context, conform->driver, &conform->error);
     if (!conform_ok(conform, code, "attach and enumerate"))
         return false;
     snprintf(name, sizeof(name), "%s:%s", conform->driver->name, conform->id);
     snprintf(key, sizeof(key), "%s.%.*s", conform->driver->name, (int)length,
              conform->option == NULL ? "" : conform->option);
+    conform_stage(conform, "open");
     code =
         accel_device_open(conform->context, name, &given, conform->option != NULL, &conform->device, &conform->error);
     return conform_ok(conform, code, "open");

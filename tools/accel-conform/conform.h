@@ -86,6 +86,7 @@ void conform_add_misuse(struct conform_list *list);
 void conform_add_short(struct conform_list *list);
 void conform_add_slots(struct conform_list *list);
 void conform_add_memory(struct conform_list *list);
+void conform_add_leaks(struct conform_list *list);
 void conform_add_manners(struct conform_list *list);
 void conform_add_timeline(struct conform_list *list);
 void conform_add_sets(struct conform_list *list);
@@ -102,6 +103,8 @@ void conform_list_fill(struct conform_list *list);
 
 /** Begins a case, or ends the test when it has done as many as are wanted. */
 void conform_case(struct conform *conform, const char *format, ...) ACCEL_PRINTF(2, 3);
+/** What comes before the first case: a slot of the driver that is called now. A crash in it has its name. */
+void conform_stage(struct conform *conform, const char *slot);
 /** The case has failed. Ends the test when there were many. */
 void conform_fail(struct conform *conform, const char *format, ...) ACCEL_PRINTF(2, 3);
 /** The driver does not take the case and says why. */

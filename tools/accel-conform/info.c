@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/device/object.h"
-#include "tools/accel-conform/conform.h"
+#include "tools/accel-conform/direct.h"
 
 static void say_number(struct conform *conform, const char *key, uint64_t number)
 {
@@ -32,6 +32,7 @@ static void say_fingerprint(struct conform *conform)
     conform_fact(conform, "device.detail", info->facts->detail);
     say_number(conform, "limit.queues", info->facts->limits->queues);
     /* A device that does not open is what the tests will say. */
+    conform_stage(conform, "open");
     code = accel_device_open(conform->context, info->name, NULL, 0, &conform->device, &conform->error);
     accel_error_clear(&conform->error);
     if (code != ACCEL_OK || !ACCEL_CAN(conform->device->handle->table, fingerprint))
@@ -44,10 +45,28 @@ static void say_fingerprint(struct conform *conform)
     conform_fact(conform, "device.fingerprint", text);
 }
 
+/* Slot by slot, so that a crash has the name of the one that it is in. What they answer is judged by the core. */
+static void try_slots(struct conform *conform)
+{
+    struct direct direct = {.conform = conform};
+
+    direct_host_init(&direct.host);
+    conform_stage(conform, "attach");
+    if (direct_do(&direct, DIRECT_ATTACH) != ACCEL_OK)
+        return;
+    conform_stage(conform, "enumerate");
+    direct_do(&direct, DIRECT_ENUMERATE);
+    conform_stage(conform, "detach");
+    direct_undo(&direct, DIRECT_ATTACH);
+}
+
 static void info(struct conform *conform)
 {
-    int32_t code = accel_context_attach_driver(conform->context, conform->driver, &conform->error);
+    int32_t code;
 
+    try_slots(conform);
+    conform_stage(conform, "attach or enumerate");
+    code = accel_context_attach_driver(conform->context, conform->driver, &conform->error);
     conform_case(conform, "attach and enumerate");
     conform_fact(conform, "driver", conform->driver->name);
     conform_fact(conform, "driver.version", conform->driver->version);

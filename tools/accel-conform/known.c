@@ -29,13 +29,47 @@ static bool is_a_test(const struct conform_list *list, const char *pattern)
     return false;
 }
 
+/* A name of another case in the same group is nothing like the one that was meant, unless they begin alike. */
+static bool is_near(const char *text, const char *near)
+{
+    size_t length = strcspn(text, "/");
+
+    return strncmp(text, near, length) != 0 || text[length] == '\0' || near[length] == '\0' ||
+           text[length + 1] == near[length + 1];
+}
+
+/* The cases of the group of `text`, as many as there is room for. False: there is no such group. */
+static bool list_group(const struct conform_list *list, const char *text, char *out_names, size_t bytes)
+{
+    size_t length = strcspn(text, "/"), used = 0;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *name = list->tests[i].name;
+
+        if (strncmp(name, text, length) != 0 || name[length] != '/')
+            continue;
+        if (used + CONFORM_NAME + 32 > bytes) {
+            snprintf(out_names + used, bytes - used, " and more (--list prints them)");
+            return true;
+        }
+        used += (size_t)snprintf(out_names + used, bytes - used, "%s%s", used == 0 ? "" : ", ", name + length + 1);
+    }
+    return used != 0;
+}
+
 static int32_t refuse_name(const struct reader *reader, const struct accel_yaml_node *node)
 {
     const char *names[CONFORM_TESTS], *near;
+    char group[300];
 
     for (uint32_t i = 0; i < reader->list->count; i++)
         names[i] = reader->list->tests[i].name;
     near = accel_suggest(node->text, names, reader->list->count);
+    if (near != NULL && !is_near(node->text, near))
+        near = NULL;
+    if (near == NULL && list_group(reader->list, node->text, group, sizeof(group)))
+        return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_INVALID,
+                                 "no test is called %s; its group has %s", node->text, group);
     return accel_yaml_refuse(reader->path, node, reader->error, ACCEL_E_INVALID, "no test is called %s%s%s", node->text,
                              near == NULL ? "" : "; did you mean ", near == NULL ? "" : near);
 }
@@ -56,14 +90,15 @@ static int32_t take_test(struct reader *reader, const struct accel_yaml_node *no
 
 static int32_t take_row(struct reader *reader, const struct accel_yaml_node *entry, bool is_failure)
 {
-    bool has_test = false, has_reason = false;
+    const char *test = NULL;
+    bool has_reason = false;
 
     for (const struct accel_yaml_node *key = entry->first; entry->kind == ACCEL_YAML_MAPPING && key != NULL;
          key = key->next) {
         int32_t code = ACCEL_OK;
 
         if (strcmp(key->text, "test") == 0) {
-            has_test = true;
+            test = key->value->kind == ACCEL_YAML_TEXT ? key->value->text : "";
             code = take_test(reader, key->value, is_failure);
         } else if (strcmp(key->text, "because") == 0) {
             has_reason = key->value->kind == ACCEL_YAML_TEXT && key->value->text[0] != '\0';
@@ -74,9 +109,12 @@ static int32_t take_row(struct reader *reader, const struct accel_yaml_node *ent
         if (code != ACCEL_OK)
             return code;
     }
-    if (!has_test || !has_reason)
+    if (test == NULL)
         return accel_yaml_refuse(reader->path, entry, reader->error, ACCEL_E_INVALID,
-                                 "a row needs a test and a because");
+                                 "a row has no test: it needs test and because");
+    if (!has_reason)
+        return accel_yaml_refuse(reader->path, entry, reader->error, ACCEL_E_INVALID,
+                                 "the row of %s has no because: say why it fails", test);
     return ACCEL_OK;
 }
 

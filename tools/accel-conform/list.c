@@ -29,6 +29,7 @@ void conform_list_fill(struct conform_list *list)
     conform_add_short(list);
     conform_add_slots(list);
     conform_add_memory(list);
+    conform_add_leaks(list);
     conform_add_manners(list);
     conform_add_timeline(list);
     conform_add_sets(list);

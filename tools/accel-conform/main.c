@@ -60,11 +60,18 @@ static int print_list(const struct run_options *options, const struct conform_li
     return 0;
 }
 
-static int explain_info(const struct run_options *options, const struct run_result *result,
-                        const struct run_facts *facts)
+/* The first test tells which devices there are; where it fails there is nothing to run the others on. */
+static int explain_info(struct run_report *report)
 {
+    const struct run_options *options = report->options;
+    const struct run_result *result = &report->results[0];
+    const struct run_facts *facts = report->facts;
+
     if (result->state == RUN_FAILED) {
         fprintf(stderr, "accel-conform: %s: %s\n%s", options->driver, result->text, result->rest);
+        report->failed = report->count = 1;
+        if (options->is_json)
+            print_json(report);
         return RUN_EXIT_FAILED;
     }
     if (facts->found_count == 0)
@@ -150,7 +157,7 @@ static int run_all(struct run_options *options, const struct conform_list *list,
     if (known_read(options, list, &known, &error) != ACCEL_OK ||
         !run_test(options, &list->tests[0], &facts, &results[0], &error))
         return options_complain(error.text, "");
-    status = explain_info(options, &results[0], &facts);
+    status = explain_info(&report);
     if (status < 0)
         status = look_for_device(options, &facts);
     if (status >= 0)

@@ -59,13 +59,15 @@ static void matmul_case(struct conform *conform, uint32_t m, uint32_t n, uint64_
 
     p.attributes =
         (struct accel_matmul){.size = sizeof(p.attributes), .function = fused >> 2, .rounding = roundings[rounding]};
-    trial_begin(&trial, conform, ceilings[rounding], "[%u, %llu] x [%u, %llu], x %s, function %u%s%s", m,
-                (unsigned long long)k, n, (unsigned long long)k,
-                rounding == 0   ? "exact"
-                : rounding == 1 ? "rounded to q8"
-                : rounding == 2 ? "rounded to f16"
-                                : "rounded to bf16",
-                fused >> 2, fused & 1 ? ", bias" : "", fused & 2 ? ", residual" : "");
+    trial_begin(&trial, conform, ceilings[rounding], "[%u, %llu] x [%u, %llu], x %s%s%s%s%s", m, (unsigned long long)k,
+                n, (unsigned long long)k,
+                rounding == 0   ? "as it is"
+                : rounding == 1 ? "may be rounded to q8"
+                : rounding == 2 ? "may be rounded to f16"
+                                : "may be rounded to bf16",
+                fused >> 2 == ACCEL_FN_NONE ? "" : ", then ",
+                fused >> 2 == ACCEL_FN_NONE ? "" : reference_function_name(fused >> 2), fused & 1 ? ", bias" : "",
+                fused & 2 ? ", residual" : "");
     product_make(conform, &p, conform->parameter, fused & 1, fused & 2);
     dims[0] = trial_rows(&trial, m / split);
     dims[1] = trial_fixed(split);

@@ -277,9 +277,6 @@ static void function(struct conform *conform)
 
 void conform_add_rows(struct conform_list *list)
 {
-    static const char *const functions[ACCEL_FN_END] = {"none",       "relu", "gelu",    "gelu_tanh",
-                                                        "gelu_quick", "silu", "sigmoid", "tanh"};
-
     conform_add(list, CONFORM_DEVICE, ACCEL_OP_RMS_NORM, norm, "rms_norm/rows");
     conform_add(list, CONFORM_DEVICE, ACCEL_OP_LAYER_NORM, norm, "layer_norm/rows");
     conform_add(list, CONFORM_DEVICE, 0, softmax, "softmax/rows");
@@ -287,7 +284,8 @@ void conform_add_rows(struct conform_list *list)
     conform_add(list, CONFORM_DEVICE, ACCEL_OP_ADD, binary, "add/broadcast");
     conform_add(list, CONFORM_DEVICE, ACCEL_OP_MUL, binary, "mul/broadcast");
     for (uint32_t f = 0; f < ACCEL_FN_END; f++)
-        conform_add(list, CONFORM_DEVICE, ACCEL_OP_ACTIVATION << 16 | f, function, "activation/%s", functions[f]);
+        conform_add(list, CONFORM_DEVICE, ACCEL_OP_ACTIVATION << 16 | f, function, "activation/%s",
+                    reference_function_name(f));
     for (uint32_t f = 0; f < ACCEL_FN_END; f++)
-        conform_add(list, CONFORM_DEVICE, ACCEL_OP_GATE << 16 | f, function, "gate/%s", functions[f]);
+        conform_add(list, CONFORM_DEVICE, ACCEL_OP_GATE << 16 | f, function, "gate/%s", reference_function_name(f));
 }

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #define ROUNDS 3u
-#define DEADLINE 120u
 #define MOST_NUMBER 1000000u
 
 enum kind { FLAG, TEXT, PAIR, NUMBER, SEED };
@@ -112,6 +111,17 @@ static int read_option(struct run_options *options, int letter, const char *valu
     return letter == SHOW_VERSION || letter == SHOW_HELP ? 0 : RUN_EXIT_USAGE;
 }
 
+static bool is_elf(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char begin[4] = "";
+    size_t length = file == NULL ? 0 : fread(begin, 1, sizeof(begin), file);
+
+    if (file != NULL)
+        fclose(file);
+    return length == sizeof(begin) && memcmp(begin, "\177ELF", sizeof(begin)) == 0;
+}
+
 static int read_driver(struct run_options *options, int count, char **arguments)
 {
     if (optind + 1 != count)
@@ -119,6 +129,8 @@ static int read_driver(struct run_options *options, int count, char **arguments)
     options->driver = arguments[optind];
     if (realpath(options->driver, options->path) == NULL)
         return options_complain("no such file (accelctl plugins prints where drivers lie): ", options->driver);
+    if (!is_elf(options->path))
+        return options_complain("no shared object, which a driver is: ", options->driver);
     return -1;
 }
 
@@ -133,7 +145,7 @@ int options_read(struct run_options *options, int count, char **arguments)
     int letter;
 
     options->rounds = ROUNDS;
-    options->deadline = DEADLINE;
+    options->deadline = RUN_DEADLINE;
     options->seed = (uint64_t)time(NULL);
     for (size_t i = 0; i < ROWS; i++)
         list[i] =

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/json.h"
+#include "core/base/strbuf.h"
 
 static const char *state_name(const struct run_result *result)
 {
@@ -17,17 +18,65 @@ static const char *state_name(const struct run_result *result)
     return names[result->state];
 }
 
+enum { WIDTH = 100 }; /* columns of a line */
+
+/* Words from column `column` on, further lines indented by as much. A word is never cut. */
+static void print_wrapped(uint32_t column, const char *text)
+{
+    uint32_t at = column;
+
+    for (text += strspn(text, " \n"); *text != '\0'; text += strspn(text, " \n")) {
+        size_t length = strcspn(text, " \n");
+
+        if (at > column && at + 1 + length > WIDTH)
+            at = (uint32_t)printf("\n%*s", (int)column, "") - 1;
+        else if (at > column)
+            at += (uint32_t)printf(" ");
+        at += (uint32_t)printf("%.*s", (int)length, text);
+        text += length;
+    }
+    printf("\n");
+}
+
+/* What the child said on its error output, its lines as they were. */
+static void print_rest(const char *rest)
+{
+    const char *heading = "error output:";
+
+    for (rest += strspn(rest, "\n"); *rest != '\0'; rest += strspn(rest, "\n")) {
+        size_t length = strcspn(rest, "\n");
+
+        printf("       %s %.*s\n", heading, (int)length, rest);
+        heading = "             ";
+        rest += length;
+    }
+}
+
+/* The command that runs the test alone with the same numbers. */
+static void print_again(const struct run_options *options, const struct run_result *result)
+{
+    printf("       again: accel-conform %s --device %s --filter %s --seed %llu --rounds %u", options->driver,
+           options->device, result->test->name, (unsigned long long)options->seed, options->rounds);
+    if (options->deadline != RUN_DEADLINE)
+        printf(" --deadline %u", options->deadline);
+    if (options->cases != 0)
+        printf(" --cases %u", options->cases);
+    if (options->set != NULL)
+        printf(" --set %s", options->set);
+    printf("\n");
+}
+
 void print_result(const struct run_options *options, const struct run_result *result)
 {
     if (options->is_json || result->state != RUN_FAILED || result->is_expected)
         return;
-    printf("FAILED %s: %s\n", result->test->name, result->text);
+    printf("FAILED %s: ", result->test->name);
+    print_wrapped(7, result->text);
     if (result->failures > 1)
-        printf("       and %u more failures in %u cases\n", result->failures - 1, result->cases);
-    if (result->rest[0] != '\0')
-        printf("       error output: %s\n", result->rest);
-    printf("       again: accel-conform %s --device %s --filter %s --seed %llu --rounds %u\n", options->driver,
-           options->device, result->test->name, (unsigned long long)options->seed, options->rounds);
+        printf("       and %u more failure%s in %u cases\n", result->failures - 1, result->failures == 2 ? "" : "s",
+               result->cases);
+    print_rest(result->rest);
+    print_again(options, result);
     fflush(stdout);
 }
 
@@ -56,61 +105,94 @@ static void print_group(const struct group *group)
            group->expected, group->unclaimed, (unsigned long long)group->cases, (double)group->nanoseconds / 1e9);
 }
 
+/* True where a test before this one is of the same group: its files may add tests in several places. */
+static bool is_counted(const struct run_report *report, uint32_t index, const char *group)
+{
+    char other[CONFORM_NAME];
+
+    for (uint32_t i = 0; i < index; i++) {
+        run_group(report->results[i].test->name, other);
+        if (strcmp(other, group) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void print_groups(const struct run_report *report)
 {
-    struct group all = {.name = "in all"}, group = {.name = ""};
+    struct group all = {.name = "in all"};
 
     printf("%-14s %7s %7s %7s %9s %12s %7s %8s\n", "group", "passed", "failed", "skipped", "expected", "not claimed",
            "cases", "seconds");
     for (uint32_t i = 0; i < report->count; i++) {
+        struct group group = {.name = ""};
         char name[CONFORM_NAME];
 
-        run_group(report->results[i].test->name, name);
-        if (strcmp(name, group.name) != 0) {
-            if (group.name[0] != '\0')
-                print_group(&group);
-            group = (struct group){.name = ""};
-            memcpy(group.name, name, sizeof(name));
-        }
-        count(&group, &report->results[i]);
         count(&all, &report->results[i]);
-    }
-    if (group.name[0] != '\0')
+        run_group(report->results[i].test->name, group.name);
+        if (is_counted(report, i, group.name))
+            continue;
+        for (uint32_t j = i; j < report->count; j++) {
+            run_group(report->results[j].test->name, name);
+            if (strcmp(name, group.name) == 0)
+                count(&group, &report->results[j]);
+        }
         print_group(&group);
+    }
     print_group(&all);
 }
 
-/* Tests that say the same reason one after the other are one line. */
+/* True where both are of one group and were not run for the same reason. */
+static bool is_alike(const struct run_result *one, const struct run_result *other)
+{
+    char group[CONFORM_NAME], second[CONFORM_NAME];
+
+    run_group(one->test->name, group);
+    run_group(other->test->name, second);
+    return one->state == other->state && strcmp(group, second) == 0 && strcmp(one->text, other->text) == 0;
+}
+
+/* The tests of a reason, from the first one on: their names without the group. */
+static void print_names(const struct run_report *report, uint32_t first)
+{
+    struct accel_strbuf names;
+    char group[CONFORM_NAME];
+
+    accel_strbuf_init(&names, CONFORM_TESTS * CONFORM_NAME);
+    run_group(report->results[first].test->name, group);
+    for (uint32_t j = first; j < report->count; j++) {
+        const char *name = report->results[j].test->name + strlen(group);
+
+        if (is_alike(&report->results[first], &report->results[j]))
+            accel_strbuf_printf(&names, "%s ", name + (name[0] == '/'));
+    }
+    print_wrapped((uint32_t)printf("    "), accel_strbuf_get(&names));
+    accel_strbuf_free(&names);
+}
+
+/* Tests of a group that say the same reason stand together. */
 static void print_reasons(const struct run_report *report)
 {
     const struct run_result *results = report->results;
     bool has_title = false;
 
     for (uint32_t i = 0; i < report->count; i++) {
-        char group[CONFORM_NAME], other[CONFORM_NAME];
+        char group[CONFORM_NAME];
         bool is_first = true;
 
         if (results[i].state != RUN_UNCLAIMED && results[i].state != RUN_SKIPPED)
             continue;
-        run_group(results[i].test->name, group);
-        for (uint32_t j = 0; j < i && is_first; j++) {
-            run_group(results[j].test->name, other);
-            is_first = results[j].state != results[i].state || strcmp(group, other) != 0 ||
-                       strcmp(results[j].text, results[i].text) != 0;
-        }
+        for (uint32_t j = 0; j < i && is_first; j++)
+            is_first = !is_alike(&results[j], &results[i]);
         if (!is_first)
             continue;
         if (!has_title)
             printf("not run\n");
         has_title = true;
-        printf("  %s: %s\n   ", group, results[i].text);
-        for (uint32_t j = i; j < report->count; j++) {
-            run_group(results[j].test->name, other);
-            if (results[j].state == results[i].state && strcmp(group, other) == 0 &&
-                strcmp(results[j].text, results[i].text) == 0)
-                printf(" %s", results[j].test->name + strlen(group) + (results[j].test->name[strlen(group)] == '/'));
-        }
-        printf("\n");
+        run_group(results[i].test->name, group);
+        printf("  %s: ", group);
+        print_wrapped(4, results[i].text);
+        print_names(report, i);
     }
 }
 

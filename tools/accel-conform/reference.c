@@ -6,6 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+const char *reference_function_name(uint32_t function)
+{
+    static const char *const names[ACCEL_FN_END] = {"none",       "relu", "gelu",    "gelu_tanh",
+                                                    "gelu_quick", "silu", "sigmoid", "tanh"};
+
+    return function < ACCEL_FN_END ? names[function] : "?";
+}
+
 double reference_function(uint32_t function, double x)
 {
     switch (function) {

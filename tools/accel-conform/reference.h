@@ -11,6 +11,8 @@
 
 /** ACCEL_FN_... */
 double reference_function(uint32_t function, double x);
+/** "silu" of ACCEL_FN_SILU. */
+const char *reference_function_name(uint32_t function);
 
 /** x [m, k], w [n, k], bias [n] or NULL, residual [m, n] or NULL -> y [m, n]. */
 void reference_matmul(const float *x, const float *w, const float *bias, const float *residual, uint32_t function,

@@ -25,7 +25,7 @@ void run_group(const char *name, char out_group[CONFORM_NAME])
 struct reading {
     struct run_result *result;
     struct run_facts *facts;
-    char current[RUN_TEXT]; /* case */
+    char current[RUN_TEXT]; /* case, or slot before the first one */
     bool has_ended;
 };
 
@@ -61,9 +61,13 @@ static void take_line(struct reading *reading, char letter, const char *text)
         result->cases++;
         snprintf(reading->current, sizeof(reading->current), "%s", text);
         break;
+    case 'g':
+        snprintf(reading->current, sizeof(reading->current), "in %s", text);
+        break;
     case 'f':
         if (result->failures++ == 0)
-            snprintf(result->text, sizeof(result->text), "%.380s: %.600s", reading->current, text);
+            snprintf(result->text, sizeof(result->text), "%.380s%s%.600s", reading->current,
+                     reading->current[0] == '\0' ? "" : ": ", text);
         break;
     case 'n':
         if (result->unclaimed++ == 0 && result->failures == 0)
@@ -129,8 +133,9 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
         blame(end, options, reading->current, result);
     if (end->output.total != 0) {
         if (result->failures++ == 0)
-            snprintf(result->text, sizeof(result->text), "it wrote %llu bytes to the standard output: %.200s",
-                     (unsigned long long)end->output.total, end->output.data);
+            snprintf(result->text, sizeof(result->text), "it wrote %llu bytes to the standard output: \"%.*s\"%s",
+                     (unsigned long long)end->output.total, (int)strcspn(end->output.data, "\n"), end->output.data,
+                     strchr(end->output.data, '\n') == NULL ? "" : " and more lines");
         accel_utf8_one_line(result->text);
     }
     if (result->failures != 0) {

@@ -11,6 +11,7 @@
 
 #define RUN_TEXT 1024u
 #define RUN_DEVICES 16u
+#define RUN_DEADLINE 120u /* seconds of one test where nobody says */
 #define RUN_EXIT_FAILED 1
 #define RUN_EXIT_USAGE 2
 

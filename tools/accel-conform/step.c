@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/device/object.h"
+#include "tools/accel-conform/leak.h"
 
 #define BORDER 64u /* bytes on both sides of a value */
 #define MARK 0x5au /* what they hold */
@@ -216,8 +217,11 @@ static bool compare_f32(const struct trial *trial, uint32_t v, const float *got,
 
         if (is_right)
             continue;
-        conform_fail(trial->conform, "element %llu of %llu is %.9g, expected %.9g within %.3g of %.3g",
-                     (unsigned long long)i, (unsigned long long)count, (double)got[i], want[i], tolerance, largest);
+        conform_fail(
+            trial->conform,
+            "element %llu of %llu is %.9g and should be %.9g; it may be %.3g off, %g of the largest element (%.3g)",
+            (unsigned long long)i, (unsigned long long)count, (double)got[i], want[i], tolerance * largest, tolerance,
+            largest);
         return false;
     }
     return true;
@@ -227,7 +231,7 @@ static bool compare_i32(const struct trial *trial, uint32_t v, const int32_t *go
 {
     for (uint64_t i = 0; i < count; i++)
         if (got[i] != (int32_t)trial->values[v].want[i]) {
-            conform_fail(trial->conform, "element %llu of %llu is %d, expected %d", (unsigned long long)i,
+            conform_fail(trial->conform, "element %llu of %llu is %d and should be %d", (unsigned long long)i,
                          (unsigned long long)count, got[i], (int32_t)trial->values[v].want[i]);
             return false;
         }
@@ -277,4 +281,18 @@ bool step_run(struct step *step, const struct trial *trial, uint64_t rows, doubl
         if (step->buffers[v] != NULL && !check_value(step, trial, v, rows, tolerance))
             return false;
     return true;
+}
+
+void step_repeat(struct step *step, const struct trial *trial, uint64_t rows)
+{
+    struct conform *conform = trial->conform;
+    struct leak leak = {.count = 0};
+    char doubt[LEAK_TEXT];
+
+    for (uint32_t i = 0; i < LEAK_ROUNDS && leak_is_told(); i++) {
+        if (!conform_ok(conform, accel_set_run(step->set, &rows, &conform->error), "run again"))
+            return;
+        leak_look(&leak, atomic_load(&conform->device->listed->owner->host.blocks));
+    }
+    leak_judge(&leak, conform, "step", doubt);
 }

@@ -34,6 +34,8 @@ int32_t step_claim(struct accel_device *device, const struct accel_graph *const 
 bool step_make(struct step *step, const struct trial *trial);
 /** Runs one step of `rows` rows and compares its outputs. */
 bool step_run(struct step *step, const struct trial *trial, uint64_t rows, double tolerance);
+/** Runs it over and over with what it was given last; fails where steps lose memory. */
+void step_repeat(struct step *step, const struct trial *trial, uint64_t rows);
 /** Frees all but the module, which is handed over. */
 struct accel_module *step_free(struct step *step);
 

@@ -184,7 +184,7 @@ static void symbols(struct conform *conform)
     conform_case(conform, "compile");
     is_good = make(&s, conform);
     if (is_good && limits->inline_bytes < sizeof(passage.b)) {
-        conform_skip(conform, "its limits have too few inline_bytes");
+        conform_skip(conform, "its steps bring too few bytes: inline_bytes of its limits");
         is_good = false;
     }
     for (uint32_t i = 0; i < ROWS * WIDTH; i++)
@@ -263,7 +263,9 @@ static void pieces(struct conform *conform)
     char *data, *got;
 
     if (most < 16 || most > (uint64_t)64 << 20) {
-        conform_skip(conform, most < 16 ? "its limits have no inline_bytes" : "its inline_bytes are no limit");
+        conform_skip(conform,
+                     most < 16 ? "its steps bring no bytes: inline_bytes of its limits is below 16"
+                               : "it takes any number of bytes in one step: inline_bytes of its limits is over 64 MiB");
         return;
     }
     conform_case(conform, "a buffer and a queue");

@@ -22,7 +22,7 @@ void trial_begin(struct trial *trial, struct conform *conform, double ceiling, c
     trial->ceiling = ceiling;
     trial->is_symbolic = conform_below(conform, 2) == 0;
     trial->by_row = true;
-    conform_case(conform, "%s%s", name, trial->is_symbolic ? ", rows a symbol" : "");
+    conform_case(conform, "%s%s", name, trial->is_symbolic ? ", number of rows not fixed" : "");
     trial->code = accel_builder_create("case", &trial->builder, &conform->error);
 }
 
@@ -180,6 +180,8 @@ static bool ask(struct trial *trial, double *out_tolerance)
 
 /* ---- the run ---- */
 
+#define REPEATED 2u /* cases of a test that are run again and again */
+
 /* Modules stay for a while: drivers need not compile again what they share, and what they share has to hold when others
  * go. */
 static void keep(struct trial *trial, struct accel_module *module)
@@ -197,12 +199,14 @@ static void run_steps(struct trial *trial, double tolerance)
 {
     const uint64_t rows[3] = {trial->rows, 1, trial->rows};
     uint32_t count = trial->is_symbolic && trial->by_row ? 3 : 2;
+    bool is_good;
     struct step step;
 
-    if (step_make(&step, trial))
-        for (uint32_t i = 0; i < count; i++)
-            if (!step_run(&step, trial, count == 3 ? rows[i] : trial->rows, tolerance))
-                break;
+    is_good = step_make(&step, trial);
+    for (uint32_t i = 0; i < count && is_good; i++)
+        is_good = step_run(&step, trial, count == 3 ? rows[i] : trial->rows, tolerance);
+    if (is_good && trial->conform->begun <= REPEATED)
+        step_repeat(&step, trial, trial->rows);
     keep(trial, step_free(&step));
 }
 

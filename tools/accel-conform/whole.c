@@ -163,8 +163,10 @@ static void compare(struct session *s, uint32_t outputs)
         largest = fabs(want[skipped + i]) > largest ? fabs(want[skipped + i]) : largest;
     for (uint32_t i = 0; i < outputs * DECODER_VOCABULARY; i++)
         if (!(fabs(s->got[i] - want[skipped + i]) <= TOLERANCE * largest)) {
-            conform_fail(s->conform, "logit %u of row %u is %.6g, expected %.6g", i % DECODER_VOCABULARY,
-                         i / DECODER_VOCABULARY, (double)s->got[i], want[skipped + i]);
+            conform_fail(s->conform,
+                         "logit %u of row %u is %.6g and should be %.6g; it may be %.3g off, %g of the largest (%.3g)",
+                         i % DECODER_VOCABULARY, i / DECODER_VOCABULARY, (double)s->got[i], want[skipped + i],
+                         TOLERANCE * largest, TOLERANCE, largest);
             return;
         }
 }

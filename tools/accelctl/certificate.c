@@ -98,6 +98,36 @@ static void add_folder(json_t *list, const char *folder, const struct accel_plug
     free(entries);
 }
 
+static int is_valid(const json_t *one)
+{
+    return strcmp(text_of(one, "state"), "valid") == 0;
+}
+
+/* True where another certificate for the same device says more: that of this very build, or of stale ones the last. */
+static int is_outdone(const json_t *list, size_t index)
+{
+    const json_t *one = json_array_get(list, index), *other;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)list, i, other)
+    {
+        int later = strcmp(text_of(other, "date"), text_of(one, "date"));
+
+        if (i != index && strcmp(text_of(other, "device"), text_of(one, "device")) == 0 &&
+            (is_valid(other) > is_valid(one) ||
+             (is_valid(other) == is_valid(one) && (later > 0 || (later == 0 && i < index)))))
+            return 1;
+    }
+    return 0;
+}
+
+static void drop_outdone(json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (is_outdone(list, i))
+            json_array_remove(list, i);
+}
+
 json_t *certificates_of(const struct accel_plugin_info *info)
 {
     const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
@@ -116,5 +146,6 @@ json_t *certificates_of(const struct accel_plugin_info *info)
     else
         return list;
     add_folder(list, path, info);
+    drop_outdone(list);
     return list;
 }

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the kit finds of a driver with one fault and how it says it: leaks, noise, a crash in a slot, a wrong number; and
+# that a broken build elsewhere takes nothing from the certificate of the good one.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
+export ASAN_OPTIONS
+kit=$ACCEL_TEST_BUILDDIR/accel-conform
+faulty=$ACCEL_TEST_BUILDDIR/tests/drivers/.libs/faulty.so
+
+has()
+{
+    checks=$((checks + 1))
+    grep -q -- "$1" "$work/out" "$work/err" || { head -c 3000 "$work/out" "$work/err"; fail "nothing says: $1"; }
+}
+
+# fault NAME STATUS FILTER [OPTIONS]: the lines that are wrapped are one again.
+fault()
+{
+    name=$1
+    status=$2
+    filter=$3
+    shift 3
+    try "$status" env ACCEL_TEST_FAULT="$name" "$kit" "$faulty" --filter "$filter" --seed 1 --rounds 0 "$@"
+    sed ':a;N;$!ba;s/\n       \([^a ]\)/ \1/g' "$work/out" >"$work/lines" && mv "$work/lines" "$work/out"
+}
+
+# Leaks, by whatever way and however seldom a slot is called; without a fault there are none.
+fault none 0 'leaks/*'
+if grep -q "does not tell what it holds" "$work/out"; then
+    echo "skipped: leaks, this build's allocator does not tell what it holds"
+else
+    fault none 0 'attention/f16'
+    fault lose-open 1 'leaks/*'
+    has "FAILED leaks/open: .*each open and close loses 10[0-9][0-9] bytes or more of malloc"
+    has "FAILED leaks/life: "
+    fault lose-host 1 'leaks/*'
+    has "FAILED leaks/open: .*each open and close loses 1 blocks of the host's memory"
+    fault lose-map 1 'leaks/open'
+    has "each open and close leaves 65536 bytes or more mapped"
+    fault lose-attention 1 'attention/f16'
+    has "each step loses 10[0-9]* bytes or more of malloc"
+fi
+
+# A number that is wrong: by how much, and how much would do. The command repeats all that counts.
+fault wrong-add 1 'add/*' --deadline 100 --cases 1
+has "is [-0-9.e]* and should be [-0-9.e]*; it may be [-0-9.e]* off, 1e-05 of the largest element"
+has "again: .* --rounds 0 --deadline 100 --cases 1$"
+# Lines that a vendor prints are one line here.
+fault hello 1 'life/busy'
+has 'it wrote [0-9]* bytes to the standard output: "hello from the vendor, line 0" and more lines'
+is "$(grep -c 'hello' "$work/out" "$work/err" | awk -F: '{n += $2} END {print n}')" 1 "lines of noise"
+# A group is one row, and reasons keep to the width of a page.
+try 0 "$kit" "$faulty" --filter 'a*' --cases 1 --seed 1
+is "$(grep -c '^attention  ' "$work/out")" 1 "rows of the group attention"
+awk 'length($0) > 110 { print; bad = 1 } END { exit bad }' "$work/out" || fail "long lines"
+# A crash has the name of its slot, also in JSON; what is no driver at all is another status.
+fault crash-enumerate 1 'life/*'
+has "in enumerate: ended by signal"
+try 1 env ACCEL_TEST_FAULT=crash-enumerate "$kit" "$faulty" --seed 1 --json
+cp "$work/out" "$work/crash"
+is "$(value failed)" 1 "failed tests in JSON"
+case $(value tests.0.text) in "in enumerate: "*) ;; *) fail "the crash in JSON" ;; esac
+try 2 "$kit" "$src/sdk/template/driver.c"
+has "no shared object, which a driver is: .*driver.c"
+
+# Names that are no tests, and rows that lack something.
+printf 'accel-conformance: 1\nexpected:\n  - test: matmul/zz\n    because: x\n' >"$work/known.yaml"
+try 2 "$kit" "$faulty" --known "$work/known.yaml"
+has "no test is called matmul/zz; its group has f32, "
+printf 'accel-conformance: 1\nexpected:\n  - test: add/broadcast\n' >"$work/known.yaml"
+try 2 "$kit" "$faulty" --known "$work/known.yaml"
+has "the row of add/broadcast has no because"
+
+# Two builds of one driver: the broken one, held later, has a certificate of its own, and each shows its own.
+mkdir "$work/good" "$work/broken"
+cp "$faulty" "$work/good/faulty.so"
+cp "$faulty" "$work/broken/faulty.so"
+at=$(readelf -SW "$faulty" | sed -n 's/.*\.note\.gnu\.build-id *NOTE *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
+if [ -n "$at" ]; then
+    printf 'another' | dd of="$work/broken/faulty.so" bs=1 seek=$((0x$at + 16)) conv=notrunc 2>/dev/null
+    try 0 "$kit" "$work/good/faulty.so" --rounds 0 --seed 5
+    try 1 env ACCEL_TEST_FAULT=wrong-add "$kit" "$work/broken/faulty.so" --rounds 0 --seed 6
+    try 0 "$accelctl" plugins --drivers "$work/good/faulty.so"
+    has "certificate for template0: .* 0 failed, seed 5"
+    try 0 "$accelctl" plugins --drivers "$work/broken/faulty.so"
+    has "certificate for template0: .* 1 failed, seed 6"
+    is "$(grep -c 'certificate for template0' "$work/out")" 1 "certificates of the broken build"
+    rm "$XDG_CACHE_HOME"/accel/certificates/faulty-template0-616e6f746865*.json
+    try 0 "$accelctl" plugins --drivers "$work/broken/faulty.so"
+    has "seed 5, .*stale: made for another build of the file"
+else
+    echo "skipped: no readelf, or no build id"
+fi
+finish
