@@ -94,8 +94,9 @@ static int32_t refuse_device(const struct accel_context *context, const char *na
         snprintf(begin, sizeof(begin), "there is no device %s", name);
     }
     return refuse_for(context, name ? driver : NULL, begin,
-                      "accelctl devices --all lists devices, and why other hardware is none; for one that only a "
-                      "profile describes name its platform too",
+                      "one device is named, as DRIVER:ID, or DRIVER for the best of a driver; accelctl devices --all "
+                      "lists them, and why other hardware is none; for one that only a profile describes name its "
+                      "platform too",
                       error);
 }
 

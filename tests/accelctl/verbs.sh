@@ -38,6 +38,9 @@ try 0 "$accelctl" --help
 for code in 0 1 2 3 4 5 130; do
     grep -q "^  $code  " "$work/out" || fail "--help does not tell status $code"
 done
+grep -q '^  ACCEL_COMPILE_MILLISECONDS time' "$work/out" || fail "--help runs a name and its text together"
+try 4 "$accelctl" run "$q8" --device gpu
+grep -q "remedy: one device is named, as DRIVER:ID" "$work/err" || fail "nothing says how a device is named"
 try 0 "$accelctl" --version
 try 2 "$accelctl"
 one_error "wants a verb"

@@ -14,7 +14,7 @@ static void print_rows(const char *heading, const struct word_row *row)
 {
     printf("\n%s:\n", heading);
     for (; row->left != NULL; row++)
-        print_wrapped((uint32_t)printf("  %-20s", row->left), 22, row->right);
+        print_wrapped((uint32_t)printf("  %-19s ", row->left), 22, row->right);
 }
 
 static void print_help(void)
