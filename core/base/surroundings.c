@@ -154,6 +154,28 @@ uint32_t accel_surroundings_restore(const struct accel_surroundings *before)
     return changed;
 }
 
+void accel_surroundings_take_few(struct accel_surroundings_few *out_before)
+{
+    out_before->file_mode = read_file_mode();
+    out_before->float_mode = accel_float_mode_get();
+    out_before->rounding = fegetround();
+    fegetenv(&out_before->arithmetic);
+    pthread_sigmask(SIG_SETMASK, NULL, &out_before->signals);
+}
+
+uint32_t accel_surroundings_restore_few(const struct accel_surroundings_few *before)
+{
+    uint32_t changed = 0;
+    if (accel_float_mode_get() != before->float_mode || fegetround() != before->rounding)
+        changed |= ACCEL_CHANGED_FLOAT;
+    fesetenv(&before->arithmetic);
+    if (restore_signals(&before->signals))
+        changed |= ACCEL_CHANGED_SIGNALS;
+    if (umask(before->file_mode) != before->file_mode)
+        changed |= ACCEL_CHANGED_FILE_MODE;
+    return changed;
+}
+
 const char *accel_surroundings_text(uint32_t changed, char text[ACCEL_CHANGED_TEXT])
 {
     static const char *const words[] = {"floating-point mode", "blocked signals",   "processors",     "locale",

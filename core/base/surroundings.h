@@ -59,6 +59,19 @@ void accel_surroundings_take(struct accel_surroundings *out_before, const char *
 /** Once after each take: puts back what has changed, and says what that was: bits ACCEL_CHANGED_... */
 uint32_t accel_surroundings_restore(const struct accel_surroundings *before);
 
+/** What foreign code may have changed that is cheap to note: for calls that are made often. */
+struct accel_surroundings_few {
+    uint64_t float_mode;
+    fenv_t arithmetic;
+    int rounding;
+    mode_t file_mode;
+    sigset_t signals;
+};
+
+/** Notes it, and puts it back. */
+void accel_surroundings_take_few(struct accel_surroundings_few *out_before);
+uint32_t accel_surroundings_restore_few(const struct accel_surroundings_few *before);
+
 /** The bits as words: "floating-point mode, locale". Returns `text`. */
 const char *accel_surroundings_text(uint32_t changed, char text[ACCEL_CHANGED_TEXT]);
 

@@ -63,7 +63,7 @@ static int32_t enumerate(struct accel_context *context, const struct accel_attac
     struct accel_surroundings before;
     int32_t code;
     mark(context, owner, "enumerate");
-    accel_context_before(context, owner, &before);
+    accel_context_before(context, owner, "enumerate", &before);
     code = owner->instance->table->enumerate(owner->instance,
                                              (const struct accel_hardware *const *)context->hardware.items,
                                              context->hardware.count, sink, error);
@@ -111,7 +111,7 @@ void accel_registry_detach(struct accel_context *context, struct accel_attached 
     int32_t code;
     if (owner->instance == NULL)
         return;
-    accel_context_before(context, owner, &before);
+    accel_context_before(context, owner, "detach", &before);
     code = owner->instance->table->detach(owner->instance, &error);
     accel_context_restore(context, &before, owner->driver->name, "detach");
     code = accel_take_code(code, owner->driver->name, "detach", &error);
@@ -157,7 +157,7 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
     struct accel_surroundings before;
     int32_t code;
     mark(context, owner, "attach");
-    accel_context_before(context, owner, &before);
+    accel_context_before(context, owner, "attach", &before);
     code = owner->driver->attach(&owner->host.table, owner->minor, &instance, error);
     *out_changed = accel_context_restore(context, &before, name, "attach");
     unmark(context);

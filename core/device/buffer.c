@@ -20,7 +20,11 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     struct accel_device *device = buffer->device;
     const struct accel_device_table *table = device->handle->table;
     struct accel_driver_buffer *handle = NULL;
-    int32_t code = table->buffer_create(device->handle, buffer->bytes, heap, ACCEL_MEMORY_ACTIVATION, &handle, error);
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "buffer_create");
+    code = table->buffer_create(device->handle, buffer->bytes, heap, ACCEL_MEMORY_ACTIVATION, &handle, error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
     if (code != ACCEL_OK)
         return code;

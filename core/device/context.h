@@ -81,6 +81,9 @@ struct accel_context {
     struct accel_rows devices;               /**< struct accel_listed, best first */
     struct accel_rows verdicts;              /**< struct accel_verdict of drivers */
     struct accel_rows own_verdicts;          /**< struct accel_verdict of the core */
+
+    _Atomic(const char *) calling_driver; /**< whose slot was called last and has not come back, or NULL */
+    _Atomic(const char *) calling_slot;
 };
 
 /** The machine, or NULL before discover. */
@@ -126,8 +129,32 @@ int32_t accel_registry_take(struct accel_context *context, struct accel_attached
 int32_t accel_registry_judge(struct accel_context *context, const struct accel_verdict *verdict,
                              struct accel_error *error);
 
-/** Before a slot of a driver: notes what is its caller's, but for what its note says that it changes. */
-void accel_context_before(const struct accel_context *context, const struct accel_attached *owner,
+/** Says whose slot is being called, and that it has come back: cheap enough for every step. */
+static inline void accel_context_enter(struct accel_context *context, const char *driver, const char *slot)
+{
+    atomic_store_explicit(&context->calling_slot, slot, memory_order_relaxed);
+    atomic_store_explicit(&context->calling_driver, driver, memory_order_relaxed);
+}
+static inline void accel_context_leave(struct accel_context *context)
+{
+    atomic_store_explicit(&context->calling_driver, NULL, memory_order_relaxed);
+}
+
+/** One call of a slot that may be called often. */
+struct accel_call {
+    struct accel_context *context;
+    const char *driver;
+    const char *slot;
+    struct accel_surroundings_few before;
+};
+
+/** Around it: says whose it is, and puts back of the caller's what is cheap to note. */
+void accel_call_begin(struct accel_call *call, struct accel_context *context, const char *driver, const char *slot);
+void accel_call_end(const struct accel_call *call);
+
+/** Before a slot of a driver: says that it is called and notes what is its caller's, but for what its note says that it
+ * changes. */
+void accel_context_before(struct accel_context *context, const struct accel_attached *owner, const char *slot,
                           struct accel_surroundings *out_before);
 
 /** After it: puts back what it left changed in its caller; the log says what. Returns the bits of

@@ -125,7 +125,7 @@ static void device_destroy(struct accel_object *object)
     accel_memory_give(&object->context->memory, device->settings);
     if (device->handle == NULL)
         return;
-    accel_context_before(object->context, device->listed->owner, &before);
+    accel_context_before(object->context, device->listed->owner, "close", &before);
     code = device->handle->table->close(device->handle, &error);
     accel_context_restore(object->context, &before, device->driver, "close");
     code = accel_take_code(code, device->driver, "close", &error);
@@ -184,7 +184,7 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
     int32_t code = accel_registry_need(device->object.context, device->listed, error);
     if (code != ACCEL_OK)
         return code;
-    accel_context_before(device->object.context, owner, &before);
+    accel_context_before(device->object.context, owner, "open", &before);
     code =
         owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "open");

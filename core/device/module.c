@@ -95,7 +95,7 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
     struct accel_driver_module *handle = NULL;
     struct accel_surroundings before;
     int32_t code;
-    accel_context_before(module->object.context, device->listed->owner, &before);
+    accel_context_before(module->object.context, device->listed->owner, "load", &before);
     code =
         device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
                                     module->graph_count, source, accel_task_bridge_init(&bridge, task), &handle, error);
@@ -137,7 +137,7 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     int32_t code;
     if (accel_worker_wanted(device))
         return compile_apart(module, options, source, task, error);
-    accel_context_before(module->object.context, device->listed->owner, &before);
+    accel_context_before(module->object.context, device->listed->owner, "compile", &before);
     code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
                                           accel_task_bridge_init(&bridge, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "compile");

@@ -163,8 +163,12 @@ static int32_t ask(struct accel_module *module, const struct accel_compile_optio
                                   .module = module,
                                   .answered = answered,
                                   .error = error};
-    int32_t code = device->handle->table->claim(device->handle, module->graphs, module->graph_count, options,
-                                                &collector.sink, error);
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "claim");
+    code = device->handle->table->claim(device->handle, module->graphs, module->graph_count, options, &collector.sink,
+                                        error);
+    accel_call_end(&call);
     code = accel_take_code(accel_device_note(device, code), device->driver, "claim", error);
     return code == ACCEL_OK ? check_answered(&collector, error) : code;
 }

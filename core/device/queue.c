@@ -56,10 +56,13 @@ static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *
 {
     struct accel_device *device = queue->device;
     struct accel_driver_queue *handle = NULL;
+    struct accel_call call;
     int32_t code = take_lists(queue, error);
     if (code != ACCEL_OK)
         return code;
+    accel_call_begin(&call, device->object.context, device->driver, "queue_create");
     code = device->handle->table->queue_create(device->handle, &handle, error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "queue_create", error);
     if (code != ACCEL_OK)
         return code;

@@ -119,8 +119,10 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
         translate(work[i], &queue->steps[i]);
     for (uint32_t i = 0; i < wait_count; i++)
         inner[i] = (struct accel_wait){.queue = waits[i].queue->handle, .value = waits[i].value};
+    accel_context_enter(queue->object.context, queue->device->driver, "submit");
     code =
         queue->handle->table->submit(queue->handle, queue->step_list, work_count, inner, wait_count, out_value, error);
+    accel_context_leave(queue->object.context);
     code = accel_device_answer(queue, UINT64_MAX, code, "submit", error);
     if (code == ACCEL_OK && *out_value <= before)
         code = accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: submit answered value %llu after %llu",
@@ -138,7 +140,10 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
 
 int32_t accel_queue_pass_wait(struct accel_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error)
 {
-    int32_t code = queue->handle->table->wait(queue->handle, value, deadline, error);
+    int32_t code;
+    accel_context_enter(queue->object.context, queue->device->driver, "wait");
+    code = queue->handle->table->wait(queue->handle, value, deadline, error);
+    accel_context_leave(queue->object.context);
     code = accel_device_answer(queue, value, code, "wait", error);
     if (code == ACCEL_OK)
         accel_queue_reap(queue, false);

@@ -22,12 +22,15 @@ static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
 {
     struct accel_device *device = scratch->device;
     struct accel_driver_buffer *handle = NULL;
+    struct accel_call call;
     int32_t code;
     if (!ACCEL_CAN(device->handle->table, buffer_create))
         return accel_memory_take(&scratch->object.context->memory, ACCEL_MEMORY_SCRATCH, scratch->bytes,
                                  scratch->alignment, &scratch->address, error);
+    accel_call_begin(&call, device->object.context, device->driver, "buffer_create");
     code =
         device->handle->table->buffer_create(device->handle, scratch->bytes, 0, ACCEL_MEMORY_SCRATCH, &handle, error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "buffer_create", error);
     if (code != ACCEL_OK)
         return code;

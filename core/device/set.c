@@ -128,8 +128,12 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
                                                 .bindings = recipe->bindings,
                                                 .binding_count = recipe->binding_count,
                                                 .ranks = set->queue->crew->ranks};
-    int32_t code =
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "scratch");
+    code =
         module->table->scratch(module, recipe->program, recipe->symbols, description.ranks, &bytes, &alignment, error);
+    accel_call_end(&call);
     code = accel_take_code(accel_device_note(device, code), device->driver, "scratch", error);
     if (code == ACCEL_OK)
         code = accel_queue_scratch(set->queue, bytes, alignment, &scratch, error);
@@ -141,7 +145,9 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
         description.scratch_buffer = scratch->handle;
         description.scratch_bytes = bytes;
     }
+    accel_call_begin(&call, device->object.context, device->driver, "set_create");
     code = module->table->set_create(module, &description, &handle, error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "set_create", error);
     if (code != ACCEL_OK)
         return code;
@@ -276,7 +282,9 @@ static int32_t run_here(struct accel_set *set, const uint64_t *symbols, struct a
     queue->failure.code = ACCEL_OK;
     queue->failure.text[0] = '\0';
     queue->failure.remedy[0] = '\0';
+    accel_context_enter(queue->object.context, queue->device->driver, "run");
     code = set->run(set->handle, symbols, queue->crew, &queue->failure);
+    accel_context_leave(queue->object.context);
     if (code == ACCEL_OK)
         atomic_store_explicit(&queue->completed, value, memory_order_release);
     else

@@ -77,8 +77,12 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
 {
     struct accel_device *device = state->device;
     struct accel_driver_state *handle = NULL;
-    int32_t code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots,
-                                                       &handle, error);
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "state_create");
+    code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots, &handle,
+                                               error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "state_create", error);
     if (code != ACCEL_OK)
         return code;

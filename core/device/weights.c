@@ -168,7 +168,11 @@ static int32_t pull(struct accel_weights *weights, const struct accel_weight *co
 {
     struct accel_device *device = weights->module->device;
     struct accel_driver_weights *handle = NULL;
-    int32_t code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "weights_create");
+    code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
+    accel_call_end(&call);
     code = accel_take_handle(accel_device_note(device, code), handle, device->driver, "weights_create", error);
     if (code != ACCEL_OK)
         return code;
@@ -178,7 +182,9 @@ static int32_t pull(struct accel_weights *weights, const struct accel_weight *co
     code = accel_take_weights(handle, device->driver, error);
     if (code != ACCEL_OK)
         return code;
+    accel_call_begin(&call, device->object.context, device->driver, "pull");
     code = handle->table->pull(handle, source, task, error);
+    accel_call_end(&call);
     return accel_task_answer(device, task, code, "pull", error);
 }
 

@@ -18,7 +18,11 @@ static int32_t see(const struct accel_buffer *buffer, struct accel_error *error)
 
 static int32_t run_set(struct accel_queue *queue, const struct accel_work *work, struct accel_error *error)
 {
-    int32_t code = work->set->run(work->set->handle, work->symbols, queue->crew, error);
+    struct accel_context *context = queue->object.context;
+    int32_t code;
+    accel_context_enter(context, queue->device->driver, "run");
+    code = work->set->run(work->set->handle, work->symbols, queue->crew, error);
+    accel_context_leave(context);
     return accel_device_answer(queue, UINT64_MAX, code, "run", error);
 }
 

@@ -115,11 +115,14 @@ static int32_t take_estimate(const struct accel_estimate_sink *sink, uint32_t he
 static int32_t ask_driver(struct adder *a)
 {
     const struct accel_device_table *table = a->device->handle->table;
+    struct accel_call call;
     struct estimate_sink sink = {{sizeof(sink.sink), 0, take_estimate}, a};
     int32_t code;
     if (!ACCEL_CAN(table, estimate))
         return ACCEL_OK;
+    accel_call_begin(&call, a->device->object.context, a->device->driver, "estimate");
     code = table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error);
+    accel_call_end(&call);
     return accel_take_code(code, a->device->driver, "estimate", a->error);
 }
 

@@ -100,11 +100,14 @@ int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, c
 {
     struct collector collector = {
         .sink = {.size = sizeof(collector.sink), .claim = take}, .plan = plan, .work = work, .wanted = wanted};
+    struct accel_call call;
     int32_t code = begin_records(plan, work, error);
     if (code != ACCEL_OK)
         return code;
+    accel_call_begin(&call, device->object.context, device->driver, "claim");
     code =
         device->handle->table->claim(device->handle, work->graphs, work->graph_count, options, &collector.sink, error);
+    accel_call_end(&call);
     return accel_take_code(code, device->driver, "claim", error);
 }
 

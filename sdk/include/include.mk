@@ -4,6 +4,7 @@ accelinclude_HEADERS += \
 	%D%/accel/abi.h \
 	%D%/accel/accel.h \
 	%D%/accel/builder.h \
+	%D%/accel/calling.h \
 	%D%/accel/context.h \
 	%D%/accel/doctor.h \
 	%D%/accel/driver.h \

@@ -18,6 +18,7 @@ accelctl_tests = \
 	%D%/golden.sh \
 	%D%/lost.sh \
 	%D%/gptq_reader.sh \
+	%D%/hostile.sh \
 	%D%/memory.sh \
 	%D%/pages.sh \
 	%D%/plan.sh \

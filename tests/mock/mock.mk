@@ -114,6 +114,11 @@ tests_mock_compiler_la_LDFLAGS = $(test_driver_ldflags)
 # Objects of its own: direct.c is part of tests as well.
 tests_mock_compiler_la_CFLAGS = $(AM_CFLAGS)
 
+mock_drivers += tests/mock/hostile.la
+tests_mock_hostile_la_SOURCES = %D%/hostile.c %D%/second.c %D%/second.h
+tests_mock_hostile_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_hostile_la_CFLAGS = $(AM_CFLAGS)
+
 mock_drivers += tests/mock/unloadable.la
 tests_mock_unloadable_la_SOURCES = %D%/unloadable.c %D%/mock.h
 tests_mock_unloadable_la_LDFLAGS = -module -avoid-version -no-undefined -rpath /nowhere -Wl,-z,now -Wl,-z,noexecstack \

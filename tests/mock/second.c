@@ -22,9 +22,17 @@ static struct accel_device_table device_table;
 static struct accel_module_table module_table;
 static struct accel_set_table set_table;
 
+static int32_t begin(const char *slot, struct accel_error *error)
+{
+    return second.before == NULL ? ACCEL_OK : second.before(slot, error);
+}
+
 static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const struct accel_crew *crew,
                    struct accel_error *error) ACCEL_NOEXCEPT
 {
+    int32_t code = begin("run", error);
+    if (code != ACCEL_OK)
+        return code;
     second.runs++;
     if (second.losing == 0 || second.runs < second.losing)
         return real.set->run(set, symbols, crew, error);
@@ -39,7 +47,9 @@ static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const 
 static int32_t set_create(struct accel_driver_module *module, const struct accel_set_description *description,
                           struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    int32_t code = real.module->set_create(module, description, out_set, error);
+    int32_t code = begin("set_create", error);
+    if (code == ACCEL_OK)
+        code = real.module->set_create(module, description, out_set, error);
     if (code != ACCEL_OK)
         return code;
     real.set = (*out_set)->table;
@@ -69,12 +79,13 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
                            uint32_t setting_count, struct accel_driver_device **out_device,
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
-    int32_t code;
+    int32_t code = begin("open", error);
     /* Where the driver is a file it has one option, which the real one does not know. */
     for (uint32_t i = 0; i < setting_count; i++)
         if (strcmp(settings[i].name, "losing") == 0)
             second.losing = (uint64_t)settings[i].integer;
-    code = real.instance->open(instance, id, NULL, 0, out_device, error);
+    if (code == ACCEL_OK)
+        code = real.instance->open(instance, id, NULL, 0, out_device, error);
     if (code != ACCEL_OK)
         return code;
     real.device = (*out_device)->table;
@@ -109,6 +120,7 @@ const struct accel_driver *second_load(const char *path)
         return NULL;
     driver = *real.driver;
     driver.name = "second";
+    driver.version = "1.0";
     driver.options = NULL;
     driver.option_count = 0;
     driver.attach = attach;

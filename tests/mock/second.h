@@ -12,6 +12,8 @@
 struct second_control {
     uint64_t runs;   /* that the device has done */
     uint64_t losing; /* the run from which on it is lost, counted from 1; 0: it never is */
+    int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what "open", "set_create" and "run" do
+                                                                       first; a failure is their answer */
 };
 
 extern struct second_control second;

@@ -17,6 +17,8 @@ accelctl_sources = \
 	%D%/bench_print.c \
 	%D%/bench_rows.c \
 	%D%/bench_sqlite.c \
+	%D%/blame.c \
+	%D%/blame.h \
 	%D%/calibration.c \
 	%D%/calibration.h \
 	%D%/certificate.c \

@@ -3,6 +3,8 @@
 
 #include "tools/accelctl/common.h"
 
+#include "tools/accelctl/blame.h"
+
 #include <accel/profile.h>
 #include <limits.h>
 #include <stdio.h>
@@ -91,9 +93,13 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_error error = {0};
 
     *out_exit = check_paths(common, drivers);
-    if (*out_exit < 0 &&
-        (accel_context_create(&options, &context, &error) != ACCEL_OK || step(context, &error) != ACCEL_OK)) {
+    if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
+        blame_watch(context);
+        step(context, &error);
+    }
+    if (error.code != ACCEL_OK) {
         *out_exit = say_error(common->json, &error);
+        blame_watch(NULL);
         accel_context_free(context, NULL);
         context = NULL;
     }
@@ -117,6 +123,7 @@ void close_context(struct accel_context *context)
 
     if (accel_context_free(context, &error) != ACCEL_OK)
         say_error(0, &error);
+    blame_watch(NULL);
 }
 
 void print_recording(const struct accel_context *context)

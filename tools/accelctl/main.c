@@ -2,6 +2,7 @@
 /* accelctl: discovers accelerators, plans, runs. One verb, one file. */
 #include "config.h"
 
+#include "tools/accelctl/blame.h"
 #include "tools/accelctl/external.h"
 #include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
@@ -102,5 +103,6 @@ int main(int count, char **arguments)
         say(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output", NULL);
         code = code == EXIT_DONE ? EXIT_FAILED : code;
     }
+    blame_done();
     return code;
 }

@@ -107,6 +107,11 @@ int say(uint32_t json, int exit_code, const char *code, const char *text, const 
     return exit_code;
 }
 
+uint32_t is_of_driver(const struct accel_error *error)
+{
+    return strncmp(error->text, "driver ", 7) == 0;
+}
+
 int say_error(uint32_t json, const struct accel_error *error)
 {
     int exit_code = EXIT_FAILED;
@@ -119,7 +124,8 @@ int say_error(uint32_t json, const struct accel_error *error)
     case ACCEL_E_INVALID:
     case ACCEL_E_DENIED:
     case ACCEL_E_LIMIT:
-        exit_code = EXIT_INPUT;
+        /* A driver that fails is no file that is malformed; what it does not support does not run there. */
+        exit_code = !is_of_driver(error) ? EXIT_INPUT : error->code == ACCEL_E_UNSUPPORTED ? EXIT_REFUSED : EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:
     case ACCEL_E_REFUSED:
@@ -142,6 +148,8 @@ int say_session_error(uint32_t json, const struct accel_error *error)
     /* What the command line set is wrong usage; what a profile or the environment set is not. */
     uint32_t given = strstr(error->text, "command line --set") != NULL;
 
+    if (is_of_driver(error))
+        return say_error(json, error);
     if (given && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return say(json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
     if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED || error->code == ACCEL_E_UNSUPPORTED)

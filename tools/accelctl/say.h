@@ -16,6 +16,9 @@
  * the standard output. `remedy` may be NULL. Answers `exit_code`. */
 int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy);
 
+/* 1 where it came out of a driver. The library begins those errors with the driver's name. */
+uint32_t is_of_driver(const struct accel_error *error);
+
 /* Says an error of the library and answers the exit code that fits it. */
 int say_error(uint32_t json, const struct accel_error *error);
 /* The same for an error from making a session, where what is not found is a device and what is invalid a setting. */

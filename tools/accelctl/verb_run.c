@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tools/accelctl/blame.h"
 #include "tools/accelctl/keep.h"
 #include "tools/accelctl/print_more.h"
 #include "tools/accelctl/print_plan.h"
@@ -77,9 +78,10 @@ static void on_interrupt(int number)
 {
     struct accel_session *session = running;
 
-    (void)number;
-    if (session != NULL)
-        accel_session_cancel(session);
+    if (session == NULL)
+        return;
+    blame_wait(number);
+    accel_session_cancel(session);
 }
 
 /* The first signal asks to stop, a second one of the same kind ends the command. */
@@ -289,7 +291,7 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
         fprintf(listener->out, "\n");
     if (listener->failed || fflush(listener->out) != 0)
         return EXIT_FAILED;
-    if (error->code == ACCEL_E_LIMIT && !listener->wrote)
+    if (error->code == ACCEL_E_LIMIT && !listener->wrote && !is_of_driver(error))
         return say(chosen->common.json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
     if (error->code != ACCEL_OK && !interrupted)
         return say_error(chosen->common.json, error);
@@ -334,6 +336,7 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     listen_to_user(opened->session);
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
     running = NULL;
+    blame_rest();
     progress_end(&listener.progress);
     code = finish(chosen, opened, &listener, &result, &error);
     if (listener.out != stdout)
@@ -361,6 +364,7 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     listen_to_user(opened->session);
     code = run_texts(&job, opened, tokenizer);
     running = NULL;
+    blame_rest();
     if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
         print_memory(opened);
         print_placement(accel_session_plan(opened->session));
@@ -488,7 +492,8 @@ const struct verb verb_run = {
         "accelctl plan --out FILE.json wrote: then the run follows that plan to the letter, or says what differs.\n"
         "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
-        "ends the text, and the numbers still come.\n"
+        "ends the text, and the numbers still come; where a driver does not come back within 5 seconds, the command "
+        "ends without them.\n"
         "Several prompts are written at the same time, up to 8 a step or as --set sequences says, and printed in their "
         "order when all have ended. With --json the schema is accelctl/run-texts/1 then.\n"
         "A device whose compiler makes the kernels, as OpenCL's do, takes its time before the first text; they are "

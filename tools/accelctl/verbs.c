@@ -21,7 +21,7 @@ const struct word_row exit_rows[] = {
     {"4", "no such device, or it does not run there, or only in another way than asked and policy denies that"},
     {"5", "it does not fit in memory"},
     {"6", "doctor found something that cannot be used, and says what to do about it"},
-    {"130", "interrupted"},
+    {"130", "interrupted; 143 where SIGTERM ended it in a driver that did not come back"},
     {NULL, NULL},
 };
 

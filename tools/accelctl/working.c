@@ -3,6 +3,8 @@
 
 #include "tools/accelctl/working.h"
 
+#include "tools/accelctl/blame.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,8 +17,8 @@ static volatile uint32_t running_count;
 /* The first signal asks to stop, a second one ends the command. */
 static void interrupt(int number)
 {
-    (void)number;
     interrupted = 1;
+    blame_wait(number);
     for (uint32_t i = 0; running != NULL && i < running_count; i++)
         if (running[i] != NULL)
             accel_session_cancel(running[i]);
@@ -75,6 +77,7 @@ void working_end(struct working *working)
 {
     wipe(working);
     running = NULL;
+    blame_rest();
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
 }
