@@ -30,34 +30,42 @@ static const char *place_of(const struct accel_loader *loader, const struct acce
 
 /* ---- settings ---- */
 
-static bool has_platform(const struct accel_loader *loader, const char *name, size_t length)
+static int32_t find_platform(const struct accel_loader *loader, const char *name, size_t length, bool *out_found)
 {
     char leaf[ACCEL_PROFILE_NAME_MAX + sizeof(".yaml")], *path;
-    bool found;
+    *out_found = true;
     if (loader->layer == ACCEL_PROFILE_PLATFORM && strlen(loader->file->name) == length &&
         strncmp(name, loader->file->name, length) == 0)
-        return true;
+        return ACCEL_OK;
+    *out_found = false;
     if (loader->root == NULL || length > ACCEL_PROFILE_NAME_MAX)
-        return false;
+        return ACCEL_OK;
     snprintf(leaf, sizeof(leaf), "%.*s.yaml", (int)length, name);
     path = accel_file_join(loader->root, leaf);
-    found = path && access(path, F_OK) == 0;
+    if (path == NULL)
+        return accel_loader_no_memory(loader);
+    *out_found = access(path, F_OK) == 0;
     free(path);
-    return found;
+    return ACCEL_OK;
 }
 
-/* An option of a driver that has a file: "cpu.isa". It gets a row of its own. */
-static const struct accel_key *option_key(const struct accel_loader *loader, const char *name)
+/* An option of a driver that has a file: "cpu.isa". It gets a row of its own; *out_key is NULL where it is none. */
+static int32_t option_key(const struct accel_loader *loader, const char *name, const struct accel_key **out_key)
 {
     size_t length = strcspn(name, ".");
     struct accel_key *key;
-    if (length == 0 || name[length] == 0 || name[length + 1] == 0 || strchr(name, '/') || accel_key_meant(name) ||
-        !has_platform(loader, name, length))
-        return NULL;
-    key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
-    if (key)
-        *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
-    return key;
+    bool found;
+    if (length == 0 || name[length] == 0 || name[length + 1] == 0 || strchr(name, '/') || accel_key_meant(name))
+        return ACCEL_OK;
+    if (find_platform(loader, name, length, &found) != ACCEL_OK)
+        return ACCEL_E_MEMORY;
+    if (!found)
+        return ACCEL_OK;
+    *out_key = key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
+    if (key == NULL)
+        return accel_loader_no_memory(loader);
+    *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
+    return ACCEL_OK;
 }
 
 static int32_t find_key(const struct accel_loader *loader, const struct accel_yaml_node *node,
@@ -65,8 +73,8 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
 {
     const char *near;
     *out_key = accel_key_find(node->text);
-    if (*out_key == NULL)
-        *out_key = option_key(loader, node->text);
+    if (*out_key == NULL && option_key(loader, node->text, out_key) != ACCEL_OK)
+        return ACCEL_E_MEMORY;
     if (*out_key)
         return ACCEL_OK;
     near = accel_key_meant(node->text);

@@ -418,10 +418,11 @@ static void attend(const struct sdk_call *call, const int32_t *pages, int32_t pl
     uint64_t size = k->width / a->kv_heads, value_size = v->width / a->kv_heads;
     uint64_t group = head / (call->inputs[0]->dims[1] / a->kv_heads);
     int32_t begin = a->window != 0 && place >= (int32_t)a->window ? place - (int32_t)a->window + 1 : 0;
+    int32_t sinks = (int32_t)a->sinks < begin ? (int32_t)a->sinks : begin; /* seen beside the window */
     int32_t end = a->causal ? place + 1 : length;
     double sums[HEAD] = {0}, most = -INFINITY, sum = 0;
 
-    for (int32_t j = begin; j < end; j++) {
+    for (int32_t j = sinks != 0 ? 0 : begin; j < end; j = j + 1 == sinks ? begin : j + 1) {
         uint64_t slot = (uint64_t)pages[(uint32_t)j / a->page] * a->page + (uint32_t)j % a->page;
         double score = 0, before, weight;
 

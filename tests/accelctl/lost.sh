@@ -19,7 +19,7 @@ text=$(cat "$work/out")
 lost()
 {
     try 1 "$accelctl" run "$f32" --drivers "$mock" --greedy -n 48 -q --prompt "Once upon a time" "$@"
-    one_error "device second:cpu0 was lost: the mock was told to lose it in run"
+    one_error "device second:cpu0 was lost: driver second, run: the mock was told to lose it in run"
     checks=$((checks + 1))
     grep -q '(ACCEL_E_DEVICE_LOST)$' "$work/err" || fail "the loss has no name: $(cat "$work/err")"
     grep -q '^  remedy: go on with another device' "$work/err" || fail "no remedy: $(cat "$work/err")"

@@ -6,6 +6,7 @@
 #include "tests/unit/device_support.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/device/take.h"
 #include "tests/mock/direct.h"

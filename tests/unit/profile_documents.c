@@ -463,6 +463,24 @@ static void test_device_limits(void **state)
     }
 }
 
+/** GPUs by maker, whose kernels the drivers of more than one API cut alike. */
+static void test_makers(void **state)
+{
+    static const char *const names[] = {"Adreno+740", "Mali-G715", "Intel+Arc+A770", "AMD+Radeon+RX+7900",
+                                        "NVIDIA+GeForce+RTX+4060"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        for (int vulkan = 0; vulkan < 2; vulkan++) {
+            char facts[200];
+            const struct accel_profile_setting *tuning;
+            snprintf(facts, sizeof(facts), "device.kind=gpu device.name=%s", names[i]);
+            resolve(f, vulkan ? "vulkan" : "opencl", facts);
+            tuning = find(f, vulkan ? "vulkan.tuning" : "opencl.tuning");
+            assert_int_equal(tuning->layer, ACCEL_PROFILE_DEVICE);
+            assert_non_null(strstr(tuning->value, "row-group="));
+        }
+}
+
 /** What the files of devices state. */
 static const struct {
     const char *file, *name;
@@ -608,7 +626,7 @@ static void test_every_rule(void **state)
     resolve(f, "rocm", LLAVA_7B);
     assert_true(check_folder(f, ACCEL_PROFILE_PLATFORM, ".") >= 12);
     assert_int_equal(check_folder(f, ACCEL_PROFILE_CLIENT, "clients"), 4);
-    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 10);
+    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 15);
 }
 
 int main(void)
@@ -627,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_openvino),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_device_limits),
+        cmocka_unit_test(test_makers),
         cmocka_unit_test(test_device_facts),
         cmocka_unit_test(test_clients),
         cmocka_unit_test(test_every_rule),
