@@ -11,10 +11,10 @@ struct scripted {
     struct accel_driver_device device;
     uint32_t answer; /* of the node `node`; of all others NATIVE */
     uint32_t node;
-    uint32_t silent;  /* node that is passed over, or ACCEL_NO_VALUE */
-    uint32_t weights; /* ACCEL_RESIDENT ... */
-    uint32_t flags;   /* of the device */
-    uint32_t threads; /* of its limits */
+    uint32_t silent;    /* node that is passed over, or ACCEL_NO_VALUE */
+    uint32_t weights;   /* ACCEL_RESIDENT ... */
+    uint32_t flags;     /* of the device */
+    uint32_t threads;   /* of its limits */
     const char *kernel; /* what it calls its kernels; NULL: "add_f32" */
     uint32_t opened;
     uint64_t bucket; /* first one that claim was given */

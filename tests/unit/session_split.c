@@ -153,7 +153,8 @@ static void a_lost_device_ends_its_run(void **state)
     second.losing = 9;
     assert_int_equal(write_text(session, ids, last, vocabulary, &error), ACCEL_E_DEVICE_LOST);
     assert_int_equal(second.runs, 9);
-    assert_non_null(strstr(error.text, "device second:cpu0 was lost: driver second, run: the mock was told to lose it in run 9"));
+    assert_non_null(
+        strstr(error.text, "device second:cpu0 was lost: driver second, run: the mock was told to lose it in run 9"));
     assert_non_null(strstr(error.remedy, "--device"));
     accel_error_clear(&error);
     /* What comes after is refused with the same name, and does not reach the device. */

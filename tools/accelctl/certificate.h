@@ -8,7 +8,8 @@
 #include <accel/context.h>
 #include <jansson.h>
 
-/* Of each device the one that is valid, else the last: a list of objects: device, state ("valid", "stale", "damaged"), why, passed, failed, expected, seed, date, path. */
+/* Of each device the one that is valid, else the last: a list of objects: device, state ("valid", "stale", "damaged"),
+ * why, passed, failed, expected, seed, date, path. */
 json_t *certificates_of(const struct accel_plugin_info *info);
 
 #endif

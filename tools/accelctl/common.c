@@ -175,8 +175,8 @@ int given_settings(const struct common *common, struct accel_given given[GIVEN_M
         given[count].key = keep(&at, "", item, (size_t)(equals - item));
         given[count].value = equals + 1;
         /* A long value would fill the errors that begin with where it stands. */
-        given[count++].origin = keep(&at, "command line --set ", item,
-                                     strlen(item) <= SHOWN ? strlen(item) : (size_t)(equals - item));
+        given[count++].origin =
+            keep(&at, "command line --set ", item, strlen(item) <= SHOWN ? strlen(item) : (size_t)(equals - item));
     }
     *out_count = count;
     return -1;

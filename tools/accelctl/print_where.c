@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
 #include "tools/accelctl/print_where.h"
 
 #include <stdio.h>

@@ -14,12 +14,12 @@ const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes
 /* Nodes that run in another way than natively, and notes of what else is not as asked. */
 uint32_t count_fallbacks(const struct accel_plan *plan);
 
-/* The last line after a run, "60 nodes on cpu:cpu0, 34 on vulkan:llvmpipe0, 0 fallbacks", and one for each fallback that
- * is no node's. */
+/* The last line after a run, "60 nodes on cpu:cpu0, 34 on vulkan:llvmpipe0, 0 fallbacks", and one for each fallback
+ * that is no node's. */
 void print_placement(const struct accel_plan *plan);
 
-/* The same as an object: nodes, device (all of them, as devices_text has them), fallbacks, because, and devices with the
- * nodes of each. */
+/* The same as an object: nodes, device (all of them, as devices_text has them), fallbacks, because, and devices with
+ * the nodes of each. */
 json_t *placement_json(const struct accel_plan *plan);
 
 #endif

@@ -8,8 +8,8 @@
  * their bindings), helpers (FN), local arrays (SHARED), and the kernel: KERNEL IN(...) OUT(...) ENTRY { body }. The
  * arguments say the buffers again, since OpenCL takes them as arguments and GLSL as globals; SHARED_HERE says the local
  * arrays again as the first thing of the body, for the same reason. A helper that reads (or writes) a buffer takes
- * (OUT)POINTER(type, name) first (LOCAL_POINTER for a local array), and its caller gives PASS(name); one that reads parameters takes WITH_PARAMETERS
- * behind them, and its caller gives PASS(p).
+ * (OUT)POINTER(type, name) first (LOCAL_POINTER for a local array), and its caller gives PASS(name); one that reads
+ * parameters takes WITH_PARAMETERS behind them, and its caller gives PASS(p).
  *
  * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
  *

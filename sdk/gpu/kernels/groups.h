@@ -4,8 +4,8 @@
  *
  * With SUBGROUP (its items, or 1 where only the device knows) values go through the subgroups, whose results meet in a
  * local array of GROUP floats; a workgroup of one subgroup needs no barrier. Without, all goes through the array: small
- * groups (software devices, which pay for every barrier) read all parts after one barrier, others halve. Behind either all
- * see what any wrote to local memory before. The array may be used again after the next GROUP_BARRIER.
+ * groups (software devices, which pay for every barrier) read all parts after one barrier, others halve. Behind either
+ * all see what any wrote to local memory before. The array may be used again after the next GROUP_BARRIER.
  */
 #ifdef HAS_SUBGROUP
 #define GROUP_BARRIER                                                                                                  \
