@@ -32,6 +32,10 @@ try 3 "$accelctl" trace "$folder" --in "$folder/model.safetensors" --out "$work/
 one_error "input_ids"
 try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/none/x"
 one_error "$work/none/x"
+# A model of ids alone writes no text.
+try 3 "$accelctl" run "$folder" -n 1 --prompt x
+one_error "tokenizer.json"
+grep -q "remedy: .*accelctl trace runs ids" "$work/err" || fail "no remedy: $(cat "$work/err")"
 # What is written takes no file's place that is read, and no device's.
 cp "$q8" "$work/model.gguf"
 mkfifo "$work/fifo"

@@ -233,6 +233,8 @@ static int32_t create_folder(const struct accel_model_file *file, struct accel_t
     uint64_t json_length = 0, config_length = 0, chat_length = 0;
     int32_t code = accel_model_file_sibling(file, "tokenizer.json", MAX_JSON, &json, &json_length, error);
 
+    if (code == ACCEL_E_NOT_FOUND)
+        accel_error_remedy(error, "texts need the model's tokenizer.json beside its weights; accelctl trace runs ids");
     if (code == ACCEL_OK)
         code = read_optional(file, "tokenizer_config.json", &config, &config_length, error);
     if (code == ACCEL_OK)
