@@ -50,7 +50,7 @@ static int set_up(void **state)
     assert_true(snprintf(place->drivers, sizeof(place->drivers), "%s:%s:%s", late, good, turns) <
                 (int)sizeof(place->drivers));
     setenv("XDG_DATA_HOME", place->root, 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+    setenv("ASAN_OPTIONS", "handle_segv=0:detect_leaks=0", 1);
     unsetenv("ACCEL_DRIVER_PATH");
     unsetenv("MOCK_LATE");
     unsetenv("MOCK_TURNS");
