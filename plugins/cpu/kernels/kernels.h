@@ -84,7 +84,7 @@ struct cpu_tile {
 
 /* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK].
  * A block stands for scale * q[i]; sum is scale times the sum of its q, which formats with an offset need.
- * tiles [m / CPU_TILE_ROWS rounded up, k / CPU_BLOCK] says the same once more; NULL: not made. */
+ * tiles say the same once more, where cpu_tile_of has them; NULL: not made. */
 struct cpu_rows8 {
     int8_t *q;
     float *scale;
@@ -92,6 +92,26 @@ struct cpu_rows8 {
     struct cpu_tile *tiles;
     size_t rows; /* m; matters where there are tiles: the last of them is filled up with zeros */
 };
+
+#define CPU_TILE_BLOCKS 16u /* of each row of tiles that lie together */
+
+/* Tiles of a row of tiles that follow the one of block b, it included, without another's between. */
+static inline size_t cpu_tiles_together(size_t blocks, size_t b)
+{
+    const size_t first = b / CPU_TILE_BLOCKS * CPU_TILE_BLOCKS;
+    return (blocks - first < CPU_TILE_BLOCKS ? blocks : first + CPU_TILE_BLOCKS) - b;
+}
+
+/*
+ * The tile of block b, of `blocks` in a row, of rows CPU_TILE_ROWS t and on: [runs of CPU_TILE_BLOCKS blocks, m /
+ * CPU_TILE_ROWS rounded up, blocks of the run]. A panel of weights that is as many blocks long meets all rows of x in
+ * the order in which they lie, which the processor's own prefetch follows (over rows that lie apart: a tenth slower).
+ */
+static inline struct cpu_tile *cpu_tile_of(const struct cpu_rows8 *rows, size_t blocks, size_t t, size_t b)
+{
+    const size_t first = b / CPU_TILE_BLOCKS * CPU_TILE_BLOCKS, count = b - first + cpu_tiles_together(blocks, b);
+    return rows->tiles + first * ((rows->rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS) + t * count + (b - first);
+}
 
 /* Bytes of the arrays for m rows of k values, and the arrays in that much memory; tiles from CPU_TILE_FROM rows on. */
 size_t cpu_rows8_bytes(size_t m, size_t k);

@@ -12,16 +12,16 @@ static inline void tile_end_row(const struct cpu_rows8 *rows, size_t r, size_t b
 {
     if (rows->tiles == NULL || r + 1 != rows->rows)
         return;
-    struct cpu_tile *tiles = rows->tiles + r / CPU_TILE_ROWS * blocks;
     for (size_t b = 0; b < blocks; b++) {
+        struct cpu_tile *tile = cpu_tile_of(rows, blocks, r / CPU_TILE_ROWS, b);
         for (size_t lane = r % CPU_TILE_ROWS + 1; lane < CPU_TILE_ROWS; lane++) {
             for (size_t c = 0; c < 8; c++)
-                memset(tiles[b].q[c][lane], 0, 4);
+                memset(tile->q[c][lane], 0, 4);
             for (size_t i = 0; i < 3; i++) {
-                memset(tiles[b].minus[i][lane], 0, 4);
-                tiles[b].sum[i][lane] = 0;
+                memset(tile->minus[i][lane], 0, 4);
+                tile->sum[i][lane] = 0;
             }
-            tiles[b].scale[lane] = 0;
+            tile->scale[lane] = 0;
         }
     }
 }

@@ -191,7 +191,7 @@ static void band(const struct gemm_recipe *recipe, const struct kind *kind, cons
         make_units(kind, count, &units);
         for (size_t r = 0; r < rows; r += TILE) {
             const struct rows x = {call->x8.q + (i + r) * call->k + first * CPU_BLOCK, call->k,
-                                   call->x8.tiles + (i + r) / CPU_TILE_ROWS * blocks + first, blocks,
+                                   cpu_tile_of(&call->x8, blocks, (i + r) / CPU_TILE_ROWS, first), count,
                                    least(TILE, rows - r)};
             if (r == 0 || x.count < TILE)
                 shape(x.count, units.values);

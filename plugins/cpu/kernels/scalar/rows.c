@@ -136,7 +136,7 @@ static void tile_put(const struct cpu_rows8 *rows, size_t r, size_t b, size_t bl
     const size_t lane = r % CPU_TILE_ROWS;
     const float scale = rows->scale[r * blocks + b];
     const int8_t *q = rows->q + (r * blocks + b) * CPU_BLOCK;
-    struct cpu_tile *tile = &rows->tiles[r / CPU_TILE_ROWS * blocks + b];
+    struct cpu_tile *tile = cpu_tile_of(rows, blocks, r / CPU_TILE_ROWS, b);
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], q + 4 * c, 4);
     tile_minus(q, 0, tile->minus[1][lane]);

@@ -15,7 +15,7 @@
 #include "vec.h"
 
 #define PANEL_ROWS 16u
-#define PANEL_BLOCKS 16u
+#define PANEL_BLOCKS CPU_TILE_BLOCKS
 #define RUN_BYTES 64u
 #define BLOCK_BYTES (8u * RUN_BYTES)
 

@@ -80,7 +80,7 @@ void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cp
             _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
             out->sum[at] = out->scale[at] * (float)sum_of(q);
             if (out->tiles != NULL)
-                put_tile(q, out->scale[at], &out->tiles[r / CPU_TILE_ROWS * blocks + b], r % CPU_TILE_ROWS);
+                put_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
         }
         tile_end_row(out, r, blocks);
     }
