@@ -33,11 +33,11 @@ static const struct {
     const char *option;
     struct offer offer;
 } special[] = {
-    {"plan", "device", {"NAME", "_accelctl_names devices; _accelctl_names platforms", "_accelctl_names devices"}},
-    {"run", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
-    {"eval", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
-    {"bench", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
-    {"trace", "device", {"NAME", "_accelctl_names platforms", "_accelctl_names platforms"}},
+    {"plan", "device", {"NAME", "_accelctl_devices; _accelctl_names devices", "_accelctl_devices"}},
+    {"run", "device", {"NAME", "_accelctl_devices", "_accelctl_devices"}},
+    {"eval", "device", {"NAME", "_accelctl_devices", "_accelctl_devices"}},
+    {"bench", "device", {"NAME", "_accelctl_devices", "_accelctl_devices"}},
+    {"trace", "device", {"NAME", "_accelctl_devices", "_accelctl_devices"}},
 };
 
 static const struct offer *find_special(const struct verb *verb, const struct option_row *row)
@@ -111,6 +111,10 @@ static void bash_helpers(FILE *out)
           "_accelctl_names() { compgen -W \"$(\"${COMP_WORDS[0]}\" profile list --names \"$@\" 2>/dev/null)\" -- "
           "\"$word\"; }\n"
           "_accelctl_models() { _accelctl_names models; _accelctl_files; }\n"
+          "# Devices may be a list with commas between.\n"
+          "_accelctl_devices()\n{\n    local before=${word%\"${word##*,}\"} word=${word##*,} name\n"
+          "    for name in $(compgen -W \"$(\"${COMP_WORDS[0]}\" devices --names 2>/dev/null)\" -- \"$word\"); do\n"
+          "        echo \"$before$name\"\n    done\n}\n"
           "# Profiles may be joined with +.\n"
           "_accelctl_profiles()\n{\n    local before=${word%\"${word##*+}\"} word=${word##*+} name\n"
           "    for name in $(_accelctl_names); do echo \"$before$name\"; done\n}\n"
@@ -265,6 +269,8 @@ static void zsh_helpers(FILE *out)
     fputs("_accelctl_names()\n{\n    local -a names\n    compset -P '*+'\n"
           "    names=(${(f)\"$(_call_program names accelctl profile list --names $1)\"})\n    compadd -a names\n}\n"
           "_accelctl_models()\n{\n    _accelctl_names models\n    _files\n}\n"
+          "_accelctl_devices()\n{\n    local -a names\n    compset -P '*,'\n"
+          "    names=(${(f)\"$(_call_program names accelctl devices --names)\"})\n    compadd -a names\n}\n"
           "_accelctl_settings()\n{\n    compadd \"$@\" -- ",
           out);
     put_settings(out);

@@ -4,6 +4,7 @@
 dist_man_MANS += \
 	%D%/accelctl.1 \
 	%D%/accelctl-bench.1 \
+	%D%/accelctl-cache.1 \
 	%D%/accelctl-claims.1 \
 	%D%/accelctl-devices.1 \
 	%D%/accelctl-matrix.1 \

@@ -4,6 +4,7 @@
 
 #include <accel/calling.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/device/context.h"
 #include "core/plugin/plugin.h"
@@ -14,6 +15,9 @@ void accel_context_before(struct accel_context *context, const struct accel_atta
     const struct accel_plugin *plugin = NULL;
     if (context->plugins != NULL && owner->plugin != ACCEL_NO_PLUGIN)
         plugin = accel_plugins_get(context->plugins, owner->plugin);
+    /* A mark of "load" is about the file. */
+    if (plugin != NULL)
+        accel_plugins_enter(context->plugins, owner->plugin, strcmp(slot, "load") == 0 ? "load of a module" : slot);
     accel_surroundings_take(out_before, plugin == NULL || plugin->note == NULL ? NULL : plugin->note->effects);
     accel_context_enter(context, owner->driver->name, slot);
 }
@@ -24,6 +28,8 @@ uint32_t accel_context_restore(struct accel_context *context, const struct accel
     char words[ACCEL_CHANGED_TEXT];
     uint32_t changed = accel_surroundings_restore(before);
     accel_context_leave(context);
+    if (context->plugins != NULL)
+        accel_plugins_leave(context->plugins);
     if (changed != 0)
         accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "driver=%s slot=%s changed=\"%s\" restored=%d", driver,
                         slot, accel_surroundings_text(changed, words), (changed & ACCEL_CHANGED_FOR_GOOD) == 0);

@@ -44,31 +44,17 @@ static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardwa
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", collector->error.text);
 }
 
-static void mark(const struct accel_context *context, const struct accel_attached *owner, const char *slot)
-{
-    if (context->plugins != NULL && owner->plugin != ACCEL_NO_PLUGIN)
-        accel_plugins_enter(context->plugins, owner->plugin, slot);
-}
-
-static void unmark(const struct accel_context *context)
-{
-    if (context->plugins != NULL)
-        accel_plugins_leave(context->plugins);
-}
-
 /* Runs the slot, and answers what it left changed in its caller. */
 static int32_t enumerate(struct accel_context *context, const struct accel_attached *owner,
                          const struct accel_device_sink *sink, uint32_t *out_changed, struct accel_error *error)
 {
     struct accel_surroundings before;
     int32_t code;
-    mark(context, owner, "enumerate");
     accel_context_before(context, owner, "enumerate", &before);
     code = owner->instance->table->enumerate(owner->instance,
                                              (const struct accel_hardware *const *)context->hardware.items,
                                              context->hardware.count, sink, error);
     *out_changed = accel_context_restore(context, &before, owner->driver->name, "enumerate");
-    unmark(context);
     return accel_take_code(code, owner->driver->name, "enumerate", error);
 }
 
@@ -156,11 +142,9 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
     struct accel_driver_instance *instance = NULL;
     struct accel_surroundings before;
     int32_t code;
-    mark(context, owner, "attach");
     accel_context_before(context, owner, "attach", &before);
     code = owner->driver->attach(&owner->host.table, owner->minor, &instance, error);
     *out_changed = accel_context_restore(context, &before, name, "attach");
-    unmark(context);
     code = accel_take_handle(code, instance, name, "attach", error);
     if (code != ACCEL_OK)
         return code;

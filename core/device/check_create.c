@@ -66,11 +66,20 @@ int32_t accel_check_graphs(const struct accel_graph *const *graphs, uint32_t cou
     return options == NULL ? ACCEL_OK : check_options(graphs, count, options, error);
 }
 
+static int32_t check_range(const struct accel_module *module, const struct accel_value *value, uint64_t bytes,
+                           struct accel_error *error)
+{
+    uint64_t most = module->device->listed->info.facts->limits->binding_bytes;
+    if (bytes <= most)
+        return ACCEL_OK;
+    return accel_error_set(error, ACCEL_E_LIMIT, "%s has %llu bytes, device %s binds at most %llu", value->name,
+                           (unsigned long long)bytes, module->device->listed->info.name, (unsigned long long)most);
+}
+
 static int32_t check_buffer_bind(const struct accel_module *module, const struct accel_graph *graph,
                                  const uint64_t *symbols, const struct accel_bind *bind, struct accel_error *error)
 {
     const struct accel_value *value = graph->values[bind->value];
-    const struct accel_limits *limits = module->device->listed->info.facts->limits;
     uint64_t bytes = 0;
     int32_t code = accel_value_bytes(graph, bind->value, symbols, &bytes, error);
     if (code != ACCEL_OK)
@@ -85,11 +94,7 @@ static int32_t check_buffer_bind(const struct accel_module *module, const struct
         return accel_error_set(error, ACCEL_E_INVALID, "%s needs %llu bytes at %llu, its buffer has %llu", value->name,
                                (unsigned long long)bytes, (unsigned long long)bind->offset,
                                (unsigned long long)bind->buffer->bytes);
-    if (bytes > limits->binding_bytes)
-        return accel_error_set(error, ACCEL_E_LIMIT, "%s has %llu bytes, device %s binds at most %llu", value->name,
-                               (unsigned long long)bytes, module->device->listed->info.name,
-                               (unsigned long long)limits->binding_bytes);
-    return ACCEL_OK;
+    return check_range(module, value, bytes, error);
 }
 
 /* A state may have more slots than the graph asks for: many graphs of one module share it. Type and row have to be the
@@ -101,6 +106,7 @@ static int32_t check_state_bind(const struct accel_module *module, const struct 
     const struct accel_state *state = bind->state;
     uint64_t slots = 0;
     uint64_t row = 0;
+    uint64_t bytes = 0;
     int32_t code;
     if (state->device != module->device || bind->offset != 0 || bind->part >= state->part_count)
         return accel_error_set(error, ACCEL_E_INVALID,
@@ -117,7 +123,8 @@ static int32_t check_state_bind(const struct accel_module *module, const struct 
                                value->name, (unsigned long long)slots, (unsigned long long)row, value->type, bind->part,
                                (unsigned long long)state->slots, (unsigned long long)state->parts[bind->part].row,
                                state->parts[bind->part].type);
-    return ACCEL_OK;
+    code = accel_value_bytes(graph, bind->value, symbols, &bytes, error);
+    return code == ACCEL_OK ? check_range(module, value, bytes, error) : code;
 }
 
 static int32_t check_bind(const struct accel_module *module, const struct accel_graph *graph, const uint64_t *symbols,

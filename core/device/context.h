@@ -99,6 +99,18 @@ int32_t accel_context_profile_folder(const struct accel_context *context, char *
 /** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
 
+/** Finds a device for what a person says: as above, or by a kind ("gpu": the best that is no software), or by its id
+ *  alone, or the first that is found of a list of these with commas between. `driver`, unless it is NULL, is whose
+ *  devices are meant. */
+const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
+                                                const char *driver);
+
+/** Writes the devices that may be chosen, of one driver or of all, with their kinds; empty where there are none. */
+void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);
+
+/** "cpu", "gpu", "npu", "other"; empty for 0. */
+const char *accel_device_kind_name(uint32_t kind);
+
 /* ---- registry ---- */
 
 /**

@@ -6,6 +6,7 @@ libaccel_core_la_SOURCES += \
 	%D%/buffer.c \
 	%D%/check.c \
 	%D%/check_create.c \
+	%D%/choose.c \
 	%D%/context.c %D%/context.h \
 	%D%/crew.c \
 	%D%/device.c \
@@ -30,6 +31,7 @@ libaccel_core_la_SOURCES += \
 	%D%/state.c \
 	%D%/take.c %D%/take.h \
 	%D%/take_facts.c \
+	%D%/task.c \
 	%D%/weights.c \
 	%D%/work.c \
 	%D%/worker.c %D%/worker.h \

@@ -96,10 +96,11 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
     struct accel_surroundings before;
     int32_t code;
     accel_context_before(module->object.context, device->listed->owner, "load", &before);
-    code =
-        device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
-                                    module->graph_count, source, accel_task_bridge_init(&bridge, task), &handle, error);
+    code = device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
+                                       module->graph_count, source,
+                                       accel_task_bridge_init(&bridge, device->object.context, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "load");
+    accel_task_bridge_end(&bridge);
     return take_module(module, &bridge.task, code, handle, "load", error);
 }
 
@@ -110,7 +111,7 @@ static int32_t compile_apart(struct accel_module *module, const struct accel_com
 {
     struct accel_error own = {0};
     struct accel_blob blob;
-    int32_t code = accel_worker_compile(module, options, false, &blob, error);
+    int32_t code = accel_worker_compile(module, options, false, task, &blob, error);
     if (code != ACCEL_OK)
         return code;
     module->blob = blob.memory;
@@ -118,7 +119,7 @@ static int32_t compile_apart(struct accel_module *module, const struct accel_com
     if (code == ACCEL_E_MISS) {
         free(module->blob);
         module->blob = NULL;
-        code = accel_worker_compile(module, options, true, &blob, error);
+        code = accel_worker_compile(module, options, true, task, &blob, error);
         if (code != ACCEL_OK)
             return code;
         module->blob = blob.memory;
@@ -138,9 +139,11 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     if (accel_worker_wanted(device))
         return compile_apart(module, options, source, task, error);
     accel_context_before(module->object.context, device->listed->owner, "compile", &before);
-    code = device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
-                                          accel_task_bridge_init(&bridge, task), &handle, error);
+    code =
+        device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
+                                       accel_task_bridge_init(&bridge, device->object.context, task), &handle, error);
     accel_context_restore(device->object.context, &before, device->driver, "compile");
+    accel_task_bridge_end(&bridge);
     return take_module(module, &bridge.task, code, handle, "compile", error);
 }
 
@@ -196,31 +199,4 @@ int32_t accel_module_create(struct accel_device *device, const struct accel_grap
 void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT
 {
     accel_object_drop((struct accel_object *)module);
-}
-
-int32_t accel_task_answer(struct accel_device *device, const struct accel_task *task, int32_t code, const char *slot,
-                          struct accel_error *error)
-{
-    const struct accel_task_bridge *bridge = (const struct accel_task_bridge *)task;
-    bool asked = atomic_load_explicit(&bridge->asked, memory_order_relaxed);
-    return accel_take_asked(accel_device_note(device, code), asked, device->driver, slot, error);
-}
-
-static int32_t bridge_progress(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
-{
-    struct accel_task_bridge *bridge = (struct accel_task_bridge *)(uintptr_t)task;
-    const struct accel_task *outer = bridge->outer;
-    int32_t code = outer != NULL && ACCEL_CAN(outer, progress) ? outer->progress(outer, done, total) : ACCEL_OK;
-    if (code != ACCEL_OK)
-        atomic_store_explicit(&bridge->asked, true, memory_order_relaxed);
-    return code;
-}
-
-const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, const struct accel_task *outer)
-{
-    bridge->outer = outer;
-    atomic_init(&bridge->asked, false);
-    bridge->task = (struct accel_task){.size = sizeof(bridge->task), .progress = bridge_progress};
-    bridge->task.crew = outer != NULL && ACCEL_CAN(outer, crew) ? outer->crew : accel_crew_alone();
-    return &bridge->task;
 }

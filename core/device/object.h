@@ -238,16 +238,20 @@ int32_t accel_state_apply(struct accel_state *state, const struct accel_state_ch
 /** A binding of a weight of a value for a set, planes in order; `bindings` has room for ACCEL_PLANES + 1. */
 uint32_t accel_weights_bind(const struct accel_weights *weights, uint32_t weight, uint32_t value,
                             struct accel_binding *bindings);
-/** The task for a driver: the caller's, with a crew in any case. */
+/** The task for a driver: the caller's, with a crew in any case (task.c). */
 struct accel_task_bridge {
     struct accel_task task;
     const struct accel_task *outer;
-    atomic_bool asked; /**< the caller has told the driver to stop */
+    struct accel_pool_crew lent; /**< where the caller lends none: a thread per processor, started by their first use */
+    atomic_bool asked;           /**< the caller has told the driver to stop */
 };
 /** What a slot with this task answered, as by accel_take_asked, and of a loss noted. */
 int32_t accel_task_answer(struct accel_device *device, const struct accel_task *task, int32_t code, const char *slot,
                           struct accel_error *error);
-const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, const struct accel_task *outer);
+const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, struct accel_context *context,
+                                                const struct accel_task *outer);
+/** Ends threads that were lent. */
+void accel_task_bridge_end(struct accel_task_bridge *bridge);
 /** Asks the driver for every node and notes where its weights go (module_claim.c). */
 int32_t accel_module_claim(struct accel_module *module, const struct accel_compile_options *options,
                            struct accel_error *error);

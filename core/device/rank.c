@@ -8,7 +8,7 @@
 #include "core/device/context.h"
 #include "core/profile/profile.h"
 
-static const char *kind_name(uint32_t kind)
+const char *accel_device_kind_name(uint32_t kind)
 {
     static const char *const names[] = {"", "cpu", "gpu", "npu", "other"};
     return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
@@ -35,7 +35,7 @@ void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_dev
     out->count = 0;
     snprintf(out->memory, sizeof(out->memory), "%llu", (unsigned long long)largest);
     snprintf(out->threads, sizeof(out->threads), "%u", facts->limits->threads);
-    add(out, "device.kind", kind_name(facts->kind), origin);
+    add(out, "device.kind", accel_device_kind_name(facts->kind), origin);
     add(out, "device.name", facts->name, origin);
     add(out, "device.id", facts->id, origin);
     add(out, "device.software", flag(facts, ACCEL_DEVICE_SOFTWARE), origin);

@@ -217,7 +217,7 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
                              struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_task_bridge bridge;
-    const struct accel_task *inner = accel_task_bridge_init(&bridge, task);
+    const struct accel_task *inner;
     struct accel_object *object;
     struct accel_weights *weights;
     int32_t code;
@@ -240,9 +240,11 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
     weights->module = module;
     accel_object_retain(&module->object);
     if (module->weight_count != 0) {
+        inner = accel_task_bridge_init(&bridge, module->object.context, task);
         code = take_planes(weights, source, inner, error);
         if (code == ACCEL_OK)
             code = pull_resident(weights, source, inner, error);
+        accel_task_bridge_end(&bridge);
     }
     if (code != ACCEL_OK) {
         accel_object_release(object);

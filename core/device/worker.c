@@ -35,6 +35,7 @@ struct attempt {
     char *folder;               /* of what is kept, or NULL */
     char name[ACCEL_HASH_TEXT]; /* of the blob; empty where it has none */
     uint64_t milliseconds;
+    const struct accel_task *task;
 };
 
 static const struct accel_plugin *plugin_of(const struct accel_device *device)
@@ -118,7 +119,10 @@ static int32_t judge(const struct attempt *attempt, struct accel_child_end *end,
     struct accel_arena arena = {0};
     int32_t code = accel_wire_read(end->answer, end->answer_bytes, &arena, &answer, NULL);
     *out_lasting = true;
-    if (end->timed_out) {
+    if (end->stopped) {
+        *out_lasting = false;
+        code = accel_error_set(error, ACCEL_E_CANCELLED, "driver %s: compiling was stopped in its worker", driver);
+    } else if (end->timed_out) {
         code = accel_error_set(error, ACCEL_E_TIMEOUT, "driver %s hangs in %s: its worker was ended after %llu ms%s%s",
                                driver, answer.stage, (unsigned long long)attempt->milliseconds, quote, words);
         accel_error_remedy(error, "ACCEL_COMPILE_MILLISECONDS gives workers more time");
@@ -165,6 +169,12 @@ static int32_t take_blob(int fd, uint64_t bytes, struct accel_blob *out_blob, st
     return ACCEL_OK;
 }
 
+static bool is_stopped(void *data)
+{
+    const struct accel_task *task = ((const struct attempt *)data)->task;
+    return task->progress(task, 0, 1) != ACCEL_OK;
+}
+
 static int32_t run(struct attempt *attempt, struct accel_child_end *end, struct accel_blob *out_blob, bool *out_lasting,
                    struct accel_error *error)
 {
@@ -181,7 +191,9 @@ static int32_t run(struct attempt *attempt, struct accel_child_end *end, struct 
                                       .input = attempt->input.text,
                                       .input_bytes = attempt->input.length,
                                       .milliseconds = (uint32_t)attempt->milliseconds,
-                                      .extra = fd};
+                                      .extra = fd,
+                                      .stop = is_stopped,
+                                      .data = attempt};
         code = accel_child_run(&job, end, error);
     }
     if (code == ACCEL_OK && fstat(fd, &facts) == 0)
@@ -248,13 +260,15 @@ static int32_t check_baked(const struct accel_module *module, struct accel_error
 }
 
 int32_t accel_worker_compile(struct accel_module *module, const struct accel_compile_options *options, bool again,
-                             struct accel_blob *out_blob, struct accel_error *error)
+                             const struct accel_task *task, struct accel_blob *out_blob, struct accel_error *error)
 {
     struct accel_device *device = module->device;
+    struct accel_task_bridge bridge;
     struct attempt attempt = {.module = module,
                               .device = device,
                               .context = device->object.context,
                               .plugin = plugin_of(device),
+                              .task = accel_task_bridge_init(&bridge, device->object.context, task),
                               .milliseconds = number_of("ACCEL_COMPILE_MILLISECONDS", ACCEL_WORKER_MILLISECONDS)};
     /* A child's deadline has 32 bits. */
     const uint64_t day = 86400000u;
@@ -289,5 +303,6 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
         code = find_or_make(&attempt, again, out_blob, error);
     accel_strbuf_free(&attempt.input);
     free(attempt.folder);
+    accel_task_bridge_end(&bridge);
     return code;
 }

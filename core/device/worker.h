@@ -70,9 +70,10 @@ void accel_quarantine_add(const char *folder, const char *name, const struct acc
 /** True where the note of the device's driver asks for a worker. */
 bool accel_worker_wanted(const struct accel_device *device);
 
-/** Compiles the module's graphs in a worker, or finds what an earlier one made. `again`: what is kept is stale. */
+/** Compiles the module's graphs in a worker, or finds what an earlier one made. `again`: what is kept is stale. The
+ *  task is asked whether to go on; ACCEL_E_CANCELLED where it says no. */
 int32_t accel_worker_compile(struct accel_module *module, const struct accel_compile_options *options, bool again,
-                             struct accel_blob *out_blob, struct accel_error *error);
+                             const struct accel_task *task, struct accel_blob *out_blob, struct accel_error *error);
 
 /** The worker's side, run by accel-probe: reads the job, compiles, answers. Returns the exit status. */
 int accel_worker_main(void);

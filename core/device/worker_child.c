@@ -107,8 +107,10 @@ static int32_t compile(const struct accel_worker_job *job, struct accel_device *
     struct accel_task_bridge bridge;
     int32_t code;
     say_stage("compile");
-    code = device->handle->table->compile(device->handle, job->graphs, job->graph_count, job->options, NULL,
-                                          &writer.face, accel_task_bridge_init(&bridge, NULL), &module, error);
+    code =
+        device->handle->table->compile(device->handle, job->graphs, job->graph_count, job->options, NULL, &writer.face,
+                                       accel_task_bridge_init(&bridge, device->object.context, NULL), &module, error);
+    accel_task_bridge_end(&bridge);
     code = accel_take_code(code, device->driver, "compile", error);
     if (code == ACCEL_OK && writer.code != ACCEL_OK)
         code = accel_error_set(error, writer.code, "driver %s: compile ignored that its blob could not be written",

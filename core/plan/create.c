@@ -86,17 +86,28 @@ static int32_t refuse_for(const struct accel_context *context, const char *drive
     return code;
 }
 
+static bool is_kind(const char *name)
+{
+    for (uint32_t kind = ACCEL_DEVICE_CPU; kind <= ACCEL_DEVICE_OTHER; kind++)
+        if (strcmp(name, accel_device_kind_name(kind)) == 0)
+            return true;
+    return false;
+}
+
+/* Every driver that a list names says why; a word that is no driver may be a kind, and so all say. */
 static int32_t refuse_device(const struct accel_context *context, const char *name, struct accel_error *error)
 {
-    char driver[64], begin[300] = "there is no device";
+    char driver[64], choices[200], begin[450] = "there is no device";
+    accel_context_choices(context, NULL, choices, sizeof(choices));
     if (name) {
-        snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":"), name);
-        snprintf(begin, sizeof(begin), "there is no device %s", name);
+        snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":,"), name);
+        snprintf(begin, sizeof(begin), "there is no device %.200s%s%s%s", *name ? name : "without a name",
+                 is_kind(name) ? " that is hardware" : "", *choices ? "; here are " : "", choices);
     }
-    return refuse_for(context, name ? driver : NULL, begin,
-                      "one device is named, as DRIVER:ID, or DRIVER for the best of a driver; accelctl devices --all "
-                      "lists them, and why other hardware is none; for one that only a profile describes name its "
-                      "platform too",
+    return refuse_for(context, name && strchr(name, ',') == NULL && !is_kind(name) ? driver : NULL, begin,
+                      "a device is named as DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: none that is "
+                      "software), or a list of these, of which the first that is here counts; accelctl devices --all "
+                      "says why others are none; one of a profile needs its platform too",
                       error);
 }
 
@@ -185,13 +196,32 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
+/* Where neither a device nor a file of the profiles has the name, both are to be chosen from. */
+static int32_t add_choices(const struct accel_plan *plan, struct accel_error *error)
+{
+    char choices[160];
+    struct accel_error why = {0};
+    accel_context_choices(plan->context, plan->platform, choices, sizeof(choices));
+    if (error == NULL || *choices == '\0')
+        return ACCEL_E_NOT_FOUND;
+    why = *error;
+    accel_error_clear(error);
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "%.300s; of the platform %s here are %s", why.text, plan->platform,
+                    choices);
+    accel_error_remedy(error, "%s", why.remedy);
+    return ACCEL_E_NOT_FOUND;
+}
+
 /* A platform by its name. A device of it that is here is used, unless another one is described by a file; where none is
  * here, the plan is for what the profiles say of the platform. */
 static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_request *request,
                                struct accel_error *error)
 {
     const char *named = request->device ? request->device : request->platform;
-    const struct accel_listed *device = accel_context_find(plan->context, named);
+    const struct accel_listed *device = accel_context_choose(plan->context, named, request->platform);
+    int32_t code;
+    if (device == NULL)
+        device = accel_context_find(plan->context, named);
     plan->platform = accel_plan_text(plan, "%s", request->platform);
     if (plan->platform == NULL)
         return accel_plan_no_memory(error);
@@ -202,14 +232,16 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
                                device->info.driver, request->platform);
     else if (request->device)
         plan->device_profile = accel_plan_text(plan, "%s", request->device);
-    return resolve(plan, request, error);
+    code = resolve(plan, request, error);
+    return code == ACCEL_E_NOT_FOUND && plan->device_profile ? add_choices(plan, error) : code;
 }
 
 static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     if (ACCEL_HAS(request, platform) && request->platform)
         return choose_platform(plan, request, error);
-    plan->device = request->device ? accel_context_find(plan->context, request->device) : best_device(plan->context);
+    plan->device =
+        request->device ? accel_context_choose(plan->context, request->device, NULL) : best_device(plan->context);
     plan->is_asked = plan->device && request->device;
     if (plan->device)
         return resolve(plan, request, error);

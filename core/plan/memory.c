@@ -363,15 +363,21 @@ static int32_t add_host(struct adder *a, uint32_t weights)
 {
     uint64_t own = accel_plan_bookkeeping(a->work, weights), bytes;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
+    const char *drivers = "";
     if (!accel_add_u64(own, a->work->host_bytes, &bytes))
         return too_large(a);
     if (a->estimate.given[ACCEL_MEMORY_HOST] && !accel_add_u64(bytes, a->estimate.upper[ACCEL_MEMORY_HOST], &bytes))
         return too_large(a);
+    if (a->estimate.given[ACCEL_MEMORY_HOST])
+        drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", a->estimate.upper[ACCEL_MEMORY_HOST],
+                                  a->estimate.formula[ACCEL_MEMORY_HOST]);
+    if (drivers == NULL)
+        return accel_plan_no_memory(a->error);
     return add_row(a, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
                    accel_plan_text(a->plan,
-                                   "estimated: %" PRIu64 " bytes of lists and objects of the library; of the "
+                                   "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "
                                    "application: %s",
-                                   own, formula));
+                                   own, drivers, formula));
 }
 
 /* ---- the verdict ---- */

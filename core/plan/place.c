@@ -13,6 +13,7 @@
 #include "core/device/object.h"
 #include "core/device/take.h"
 #include "core/plan/plan.h"
+#include "core/profile/keys.h"
 
 /** Collects the answers of one call of `claim`. */
 struct collector {
@@ -128,7 +129,9 @@ static int32_t judge_one(const struct accel_plan *plan, const struct accel_plan_
     if (record->answer == ACCEL_CLAIM_NO) {
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
-        accel_error_remedy(error, "name another device, or use a model whose weights this one reads");
+        accel_error_remedy(
+            error, "name another device, or use a model whose weights this one reads; where something is too large, a "
+                   "smaller batch or context");
         return ACCEL_E_REFUSED;
     }
     if (record->answer != ACCEL_CLAIM_EMULATED || strcmp(policy, "allow") == 0)
@@ -202,21 +205,26 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
     struct accel_given *given;
-    uint32_t first, count;
+    uint32_t first, count, passed;
     int32_t code = accel_plan_need_device(plan, error);
     *out_device = NULL;
     if (code != ACCEL_OK)
         return code;
     first = accel_settings_driver_begin(plan->settings);
     count = accel_settings_count(plan->settings) - first;
-    given = accel_arena_array(&plan->arena, count, sizeof(*given));
+    given = accel_arena_array(&plan->arena, (size_t)count + accel_key_count(), sizeof(*given));
     if (given == NULL)
         return accel_plan_no_memory(error);
+    /* The later one of two for the same option counts. */
+    passed = accel_plan_pass_options(plan, given);
+    for (uint32_t i = 0; i < passed; i++)
+        if (given[i].key == NULL)
+            return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_profile_setting *setting = accel_settings_get(plan->settings, first + i);
-        given[i] = (struct accel_given){setting->key, setting->value, setting->place};
+        given[passed + i] = (struct accel_given){setting->key, setting->value, setting->place};
     }
-    return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
+    return accel_device_open(plan->context, plan->device->info.name, given, passed + count, out_device, error);
 }
 
 /* Buckets of each graph, one for each set: the highest values, and the lowest. */
@@ -277,6 +285,8 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
         code = accel_plan_no_memory(error);
     if (code == ACCEL_OK)
         code = accel_plan_open_device(plan, &device, error);
+    if (code == ACCEL_OK && !plan->spread)
+        code = accel_plan_check_limits(plan, work, error);
     if (code == ACCEL_OK)
         code = accel_plan_claim(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
@@ -284,6 +294,8 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
     /* What is spread over several devices keeps the memory of its sketch: a driver knows one device. */
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
+    if (code == ACCEL_OK && !plan->spread)
+        code = accel_plan_check_scratch(plan, device, error);
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = accel_plan_look_back(plan, error);

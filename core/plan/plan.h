@@ -152,6 +152,23 @@ const char *accel_plan_class_name(uint32_t memory_class);
 /** Bytes of lists and objects of accel/run.h for such work over `weights` weights. */
 uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t weights);
 
+struct accel_key;
+
+/** The option of the plan's driver that a setting for drivers is passed on to, or NULL: it does not know it. */
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key);
+
+/** Writes options of the driver for the settings that are passed on and that somebody set to `given`, which has room
+ * for accel_key_count(); answers how many. Without memory a key of them is NULL. */
+uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *given);
+
+/** Holds what a step binds and what it keeps against the limits of the device: ACCEL_E_LIMIT with numbers and a remedy
+ *  where a run would be refused. */
+int32_t accel_plan_check_limits(const struct accel_plan *plan, const struct accel_plan_work *work,
+                                struct accel_error *error);
+/** The same of the scratch, once the rows of memory are there. */
+int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct accel_device *device,
+                                 struct accel_error *error);
+
 /** Fills the rows of memory and the verdict. */
 int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
                               const struct accel_compile_options *options, uint8_t *const *wanted,

@@ -10,7 +10,9 @@ libaccel_core_la_SOURCES += \
 	%D%/history.h \
 	%D%/history_read.c \
 	%D%/join.c \
+	%D%/limits.c \
 	%D%/memory.c \
+	%D%/options.c \
 	%D%/place.c \
 	%D%/placer.h \
 	%D%/plan.h \

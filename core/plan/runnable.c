@@ -153,7 +153,8 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
     while (*index < accel_key_count()) {
         const struct accel_key *key = accel_key_get((*index)++);
         const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
-        if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 || is_satisfied(plan, setting))
+        if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 ||
+            is_satisfied(plan, setting) || accel_plan_option_of(plan, key) != NULL)
             continue;
         if (key->carried == ACCEL_KEY_BY_PLAN || setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
             return setting;
@@ -170,11 +171,17 @@ static bool is_for_weights(const char *key)
     return false;
 }
 
-static int32_t refuse_unmet(const struct accel_profile_setting *setting, struct accel_error *error)
+static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,
+                            struct accel_error *error)
 {
-    const char *preset = accel_key_find(setting->key)->preset;
-    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
-                    setting->place, setting->key, setting->value);
+    const struct accel_key *key = accel_key_find(setting->key);
+    const char *preset = key->preset;
+    if (key->carried == ACCEL_KEY_BY_DRIVER)
+        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is for drivers that know it, and the driver %s does not",
+                        setting->place, setting->key, setting->value, plan->device->owner->driver->name);
+    else
+        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
+                        setting->place, setting->key, setting->value);
     if (is_for_weights(setting->key))
         accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
                            setting->key, preset);
@@ -196,7 +203,7 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
         code = accel_replay_refuse(plan->context, plan->device->info.name, error);
     while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
         if (!is_alias(setting))
-            code = refuse_unmet(setting, error);
+            code = refuse_unmet(plan, setting, error);
     return code;
 }
 

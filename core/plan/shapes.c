@@ -332,6 +332,16 @@ static int32_t add_weights(struct accel_sketcher *s)
         s->error);
 }
 
+/* A driver with queues of its own takes more than a formula knows, and tells it where it is. */
+#define NOT_COUNTED                                                                                                    \
+    "; what the driver takes for its queues, for copies and for compiled kernels is not in it: a plan that asks the "  \
+    "driver says more"
+
+static bool has_own_queues(const struct accel_plan *plan)
+{
+    return plan->device && plan->device->info.facts->limits->queues != 0;
+}
+
 static int32_t add_rest(struct accel_sketcher *s)
 {
     uint64_t nodes = 8;
@@ -340,10 +350,10 @@ static int32_t add_rest(struct accel_sketcher *s)
         nodes += (uint64_t)s->sketch->components[i].layers * LAYER_NODES;
     s->program = nodes * ACCEL_PLAN_NODE_BYTES;
     s->host = (uint64_t)s->sketch->weight_count * WEIGHT_BYTES;
-    code = accel_plan_add_row(
-        s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
-        accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes", ACCEL_PLAN_NODE_BYTES, nodes),
-        s->error);
+    code = accel_plan_add_row(s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
+                              accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes%s",
+                                              ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues(s->plan) ? NOT_COUNTED : ""),
+                              s->error);
     if (code != ACCEL_OK)
         return code;
     return accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,

@@ -24,6 +24,8 @@ extern char **environ;
 /* How long a killed child may take to vanish before it is left alone: one that hangs in a device driver of the kernel
  * cannot be killed. */
 #define GRACE_NS 1000000000u
+/* How often a job is asked whether it goes on. */
+#define ASK_MS 100
 /* How often the end is asked for where the kernel has no pidfd. */
 #define SLICE_MS 5
 /* The child has input, output, error, answer and what else it is given. */
@@ -261,9 +263,11 @@ static bool has_ended(pid_t process, struct accel_child_end *end)
     return result != 0 || facts.si_pid != 0;
 }
 
-/* Waits for something to read or for the end, until `deadline`. */
-static bool wait_for_end(struct pipes *pipes, pid_t process, uint64_t deadline, struct accel_child_end *end)
+/* Waits for something to read or for the end, until `deadline` or until the job, where one is given, is to stop. */
+static bool wait_for_end(const struct accel_child_job *job, struct pipes *pipes, pid_t process, uint64_t deadline,
+                         struct accel_child_end *end)
 {
+    bool asks = job != NULL && job->stop != NULL;
     for (;;) {
         struct pollfd list[STREAM_COUNT + 1];
         uint64_t now = accel_clock_ns();
@@ -273,6 +277,8 @@ static bool wait_for_end(struct pipes *pipes, pid_t process, uint64_t deadline, 
         list[STREAM_COUNT] = (struct pollfd){pipes->process, POLLIN, 0};
         if (pipes->process < 0 && rest > SLICE_MS)
             rest = SLICE_MS;
+        if (asks && rest > ASK_MS)
+            rest = ASK_MS;
         poll(list, STREAM_COUNT + 1, rest);
         for (int i = 0; i < STREAM_COUNT; i++)
             drain(pipes, i, end);
@@ -281,7 +287,9 @@ static bool wait_for_end(struct pipes *pipes, pid_t process, uint64_t deadline, 
                 drain(pipes, i, end);
             return true;
         }
-        if (now >= deadline)
+        if (asks && job->stop(job->data))
+            end->stopped = true;
+        if (now >= deadline || (asks && end->stopped))
             return false;
     }
 }
@@ -319,13 +327,13 @@ int32_t accel_child_run(const struct accel_child_job *job, struct accel_child_en
         close_pipes(&pipes);
         return code;
     }
-    ended = wait_for_end(&pipes, process, began + (uint64_t)job->milliseconds * 1000000u, out_end);
-    out_end->timed_out = !ended;
+    ended = wait_for_end(job, &pipes, process, began + (uint64_t)job->milliseconds * 1000000u, out_end);
+    out_end->timed_out = !ended && !out_end->stopped;
     /* Once the child is reaped by somebody else its number may be another one's. */
     if (!out_end->lost)
         kill(-process, SIGKILL);
     if (!ended)
-        ended = wait_for_end(&pipes, process, accel_clock_ns() + GRACE_NS, out_end);
+        ended = wait_for_end(NULL, &pipes, process, accel_clock_ns() + GRACE_NS, out_end);
     if (ended && !out_end->lost)
         reap(process, out_end);
     out_end->nanoseconds = accel_clock_ns() - began;

@@ -25,8 +25,10 @@ struct accel_child_job {
     char *const *arguments; /**< argv, NULL at the end */
     const void *input;      /**< what the child reads from its standard input */
     size_t input_bytes;
-    uint32_t milliseconds; /**< deadline */
-    int extra;             /**< becomes its descriptor 4; 0: none */
+    uint32_t milliseconds;    /**< deadline */
+    int extra;                /**< becomes its descriptor 4; 0: none */
+    bool (*stop)(void *data); /**< asked ten times a second in the caller's thread, true: it is killed. NULL: never */
+    void *data;               /**< of stop */
 };
 
 /** What one stream of the child brought. */
@@ -39,6 +41,7 @@ struct accel_child_stream {
 /** How it ended. Large: not for small stacks. */
 struct accel_child_end {
     bool timed_out; /**< the deadline passed and it was killed */
+    bool stopped;   /**< the job's stop said so and it was killed */
     bool lost;      /**< somebody else reaped it: neither status nor signal is known */
     int32_t status; /**< exit status, where it exited */
     int32_t signal; /**< signal that ended it, or 0 */

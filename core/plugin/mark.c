@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,10 +20,13 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 
 #define PREFIX "attaching."
 /* Beyond these something makes marks that is no discovery. */
 #define MOST_MARKS 64u
+/* After these seconds a mark of elsewhere is in nobody's use. */
+#define OLD_SECONDS (24u * 60u * 60u)
 
 /* A process that may not write files of this size would be ended by a signal if it tried. */
 static bool may_write(size_t bytes)
@@ -31,10 +35,51 @@ static bool may_write(size_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
+/* Where this process is known by its number: another boot, host or container counts its own. Never 0. */
+static uint64_t this_place(void)
+{
+    char text[256];
+    uint64_t sum = 0;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof(text));
+    if (fd >= 0)
+        close(fd);
+    sum = accel_hash64(text, got > 0 ? (size_t)got : 0, sum);
+    got = readlink("/proc/self/ns/pid", text, sizeof(text));
+    sum = accel_hash64(text, got > 0 ? (size_t)got : 0, sum);
+    if (gethostname(text, sizeof(text)) == 0)
+        sum = accel_hash64(text, strnlen(text, sizeof(text)), sum);
+    return sum == 0 ? 1 : sum;
+}
+
+/* When a process began, in ticks after the boot; 0 where that is not known. */
+static uint64_t begin_of(long process)
+{
+    char name[64], text[1024];
+    char *at;
+    int fd;
+    ssize_t got;
+    snprintf(name, sizeof(name), "/proc/%ld/stat", process);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    /* The name of the program, in brackets, may have spaces and brackets; after it comes the third field of 22. */
+    at = strrchr(text, ')');
+    for (uint32_t field = 2; at != NULL && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+}
+
 /* Written, not only made longer: a mapped page that finds no room on the disk would be a bus error. */
 static struct accel_mark_page *map_new(int fd)
 {
     struct accel_mark_page *page = calloc(1, sizeof(*page));
+    if (page != NULL) {
+        page->place = this_place();
+        page->begun = begin_of((long)getpid());
+    }
     bool wrote = page != NULL && write(fd, page, sizeof(*page)) == (ssize_t)sizeof(*page);
     free(page);
     page = wrote ? mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -61,9 +106,15 @@ static void open_mark(struct accel_mark *mark, const char *folder)
         accel_mark_close(mark);
 }
 
+static uint64_t this_thread(void)
+{
+    return (uint64_t)(uintptr_t)pthread_self();
+}
+
 void accel_mark_set(struct accel_mark *mark, const char *folder, const char *path, const char *slot)
 {
-    if (folder == NULL)
+    uint64_t nobody = 0;
+    if (folder == NULL || !atomic_compare_exchange_strong(&mark->owner, &nobody, this_thread()))
         return;
     if (mark->page == NULL)
         open_mark(mark, folder);
@@ -79,8 +130,11 @@ void accel_mark_set(struct accel_mark *mark, const char *folder, const char *pat
 void accel_mark_clear(struct accel_mark *mark)
 {
     atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load(&mark->owner) != this_thread())
+        return;
     if (mark->page != NULL)
         mark->page->slot[0] = '\0';
+    atomic_store(&mark->owner, 0);
 }
 
 void accel_mark_close(struct accel_mark *mark)
@@ -90,7 +144,17 @@ void accel_mark_close(struct accel_mark *mark)
     if (mark->file != NULL)
         unlink(mark->file);
     free(mark->file);
-    *mark = (struct accel_mark){NULL, NULL};
+    mark->page = NULL;
+    mark->file = NULL;
+}
+
+void accel_mark_rest(struct accel_mark *mark)
+{
+    uint64_t nobody = 0;
+    if (!atomic_compare_exchange_strong(&mark->owner, &nobody, this_thread()))
+        return;
+    accel_mark_close(mark);
+    atomic_store(&mark->owner, 0);
 }
 
 /* ---- what others left ---- */
@@ -108,23 +172,54 @@ static bool read_page(const char *file, struct accel_mark_page *page)
     return good;
 }
 
-/* True when the file is a mark that says something; one whose process has ended is taken away. */
-static bool judge(const char *file, long process, uint32_t milliseconds, struct accel_mark_page *page)
+/* Slots that are called before a device is opened, and take no time of their own. */
+static bool is_early(const char *slot)
 {
-    bool good = read_page(file, page);
-    bool ended = process != (long)getpid() && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+    return strcmp(slot, ACCEL_MARK_LOADING) == 0 || strcmp(slot, "attach") == 0 || strcmp(slot, "enumerate") == 0;
+}
+
+/* False where another process has the number by now, too. */
+static bool is_alive(long process, const struct accel_mark_page *page)
+{
+    uint64_t begun;
+    if (process == (long)getpid())
+        return true;
+    if (kill((pid_t)process, 0) != 0 && errno == ESRCH)
+        return false;
+    begun = begin_of(process);
+    return begun == 0 || page->begun == 0 || begun == page->begun;
+}
+
+/* Of elsewhere, or no mark at all. */
+static void take_old(const char *file, uint64_t now)
+{
+    struct stat facts;
+    if (lstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && (uint64_t)facts.st_mtime + OLD_SECONDS < now)
+        unlink(file);
+}
+
+/* True when the file is a mark of `place` that says something; one whose process has ended is taken away. */
+static bool judge(const char *file, uint64_t place, long process, uint32_t milliseconds, struct accel_mark_page *page)
+{
     uint64_t now = (uint64_t)time(NULL);
+    bool ended;
+    if (!read_page(file, page) || page->place != place) {
+        take_old(file, now);
+        return false;
+    }
+    ended = !is_alive(process, page);
     if (ended)
         unlink(file);
-    if (!good || page->slot[0] == '\0')
+    if (page->slot[0] == '\0')
         return false;
-    return ended || now > page->since + 1 + milliseconds / 1000;
+    return ended || (is_early(page->slot) && now > page->since + 1 + milliseconds / 1000);
 }
 
 static bool keep(struct accel_arena *arena, const struct accel_mark_page *page, struct accel_mark_left *left)
 {
     left->path = accel_arena_strdup(arena, page->path);
     left->slot = accel_arena_strdup(arena, page->slot);
+    left->early = is_early(page->slot);
     return left->path != NULL && left->slot != NULL;
 }
 
@@ -135,15 +230,18 @@ uint32_t accel_mark_collect(const char *folder, uint32_t milliseconds, struct ac
     struct accel_mark_page page;
     struct dirent *entry;
     uint32_t count = 0;
+    uint64_t place = 0;
     *out_list = NULL;
     while (entries != NULL && count < MOST_MARKS && (entry = readdir(entries)) != NULL) {
         long process;
         char *file;
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
             continue;
+        if (place == 0)
+            place = this_place();
         process = strtol(entry->d_name + strlen(PREFIX), NULL, 10);
         file = accel_file_join(folder, entry->d_name);
-        if (process > 0 && file != NULL && judge(file, process, milliseconds, &page)) {
+        if (process > 0 && file != NULL && judge(file, place, process, milliseconds, &page)) {
             if (*out_list == NULL)
                 *out_list = accel_arena_array(arena, MOST_MARKS, sizeof(**out_list));
             if (*out_list != NULL && keep(arena, &page, &(*out_list)[count]))

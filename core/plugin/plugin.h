@@ -97,7 +97,8 @@ void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const s
 void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index);
 
 /** Around calls of a driver that a probe stands for: whoever comes after a process that ends in them probes anew, and
- *  where that is good again the record says `died`. One thread at a time. */
+ *  where that is good again the record says `died`. Any thread; of calls at the same time the first one is marked. What
+ *  ends in a later slot (open, compile) is told to the log of the next discovery alone. */
 void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const char *slot);
 void accel_plugins_leave(struct accel_plugins *plugins);
 

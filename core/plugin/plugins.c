@@ -24,8 +24,6 @@
 
 #define ROOM "plugin"
 #define CACHE_FILE "plugins.cache"
-/* What a mark calls it: no slot. */
-#define LOADING "load"
 
 /* One file. The public record comes first. */
 struct record {
@@ -171,7 +169,7 @@ static const struct record *find_loaded(const struct accel_plugins *plugins, con
 static const char *slot_left(const struct discovery *discovery, const struct record *record)
 {
     for (uint32_t i = 0; i < discovery->left_count; i++)
-        if (strcmp(discovery->left[i].path, record->plugin.info.path) == 0)
+        if (discovery->left[i].early && strcmp(discovery->left[i].path, record->plugin.info.path) == 0)
             return discovery->left[i].slot;
     return NULL;
 }
@@ -286,9 +284,9 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
     char words[ACCEL_CHANGED_TEXT];
     uint32_t changed;
     int32_t code;
-    if (plugin->died != NULL && strcmp(plugin->died, LOADING) == 0)
+    if (plugin->died != NULL && strcmp(plugin->died, ACCEL_MARK_LOADING) == 0)
         return accel_error_set(verdict, ACCEL_E_INTERNAL, "ended a process that loaded it, although its probe is good");
-    accel_plugins_enter(discovery->plugins, (uint32_t)(record - discovery->plugins->records), LOADING);
+    accel_plugins_enter(discovery->plugins, (uint32_t)(record - discovery->plugins->records), ACCEL_MARK_LOADING);
     accel_surroundings_take(&before, plugin->note == NULL ? NULL : plugin->note->effects);
     code = accel_load_open(plugin->info.path, &query, verdict);
     if (code == ACCEL_OK)
@@ -394,6 +392,18 @@ static int32_t open_cache(struct discovery *discovery)
                             discovery->error);
 }
 
+/* The process that left a mark may have had no time for a word. Who ended it is not known. */
+static void tell_left(const struct discovery *discovery, const struct accel_candidates *candidates)
+{
+    for (uint32_t i = 0; i < discovery->left_count; i++)
+        for (uint32_t k = 0; k < candidates->count; k++)
+            if (strcmp(discovery->left[i].path, candidates->list[k].path) == 0)
+                accel_log_write(discovery->options->log, ACCEL_LOG_ERROR, ROOM, "file=\"%s\" slot=\"%s\" text=\"%s\"",
+                                discovery->left[i].path, discovery->left[i].slot,
+                                "an earlier process ended, was killed, or hangs, while this driver was in it; where "
+                                "nobody killed it: a device of another driver does without it");
+}
+
 static int32_t take_all(struct discovery *discovery)
 {
     struct accel_plugins *plugins = discovery->plugins;
@@ -409,6 +419,7 @@ static int32_t take_all(struct discovery *discovery)
     plugins->records = accel_arena_array(&plugins->arena, candidates.count + 1u, sizeof(*plugins->records));
     if (plugins->records == NULL)
         return no_memory(discovery->error);
+    tell_left(discovery, &candidates);
     for (uint32_t i = 0; i < candidates.count && code == ACCEL_OK; i++)
         code = take_candidate(discovery, &candidates.list[i]);
     return code;
@@ -485,7 +496,7 @@ void accel_plugins_leave(struct accel_plugins *plugins)
 
 void accel_plugins_rest(struct accel_plugins *plugins)
 {
-    accel_mark_close(&plugins->mark);
+    accel_mark_rest(&plugins->mark);
 }
 
 /* Without memory for it the result stays, and is found stale again. */

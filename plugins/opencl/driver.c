@@ -22,6 +22,7 @@ static const struct gpu_api api = {
     .memory_address = opencl_memory_address,
     .pipeline_create = opencl_pipeline_create,
     .pipeline_free = opencl_pipeline_free,
+    .pipeline_kept = opencl_pipeline_kept,
     .cache_write = opencl_cache_write,
     .cache_read = opencl_cache_read,
     .list_create = opencl_list_create,
@@ -36,8 +37,8 @@ static const struct gpu_api api = {
 };
 
 static const struct accel_option *const options[] = {
-    &gpu_cache_option,    &gpu_arrangement_option, &gpu_precompile_option,
-    &gpu_features_option, &gpu_subgroup_option,    &gpu_tuning_option,
+    &gpu_cache_option,     &gpu_arrangement_option, &gpu_precompile_option, &gpu_features_option,
+    &gpu_subgroups_option, &gpu_subgroup_option,    &gpu_tuning_option,
 };
 
 GPU_DRIVER(api, options, sizeof options / sizeof *options, "opencl", OPENCL_VERSION, "Apache-2.0",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the opencl driver: struct gpu_api over OpenCL 1.2. library.c: the loader's library and its functions;
- * devices.c: platforms and devices; memory.c; program.c: pipelines and what is kept of them; list.c: launches;
- * queue.c: submits and their counter.
+ * Inside of the opencl driver: struct gpu_api over OpenCL 1.2. runtime.c: the loader's library and its functions;
+ * physical.c: what platforms and devices can do; report.c: facts of them; device.c: one that is open; memory.c;
+ * pipeline.c: programs and what is kept of them; list.c: launches; queue.c: submits and their counter.
  *
  * Threads: OpenCL's functions are safe but clSetKernelArg on one kernel object, so that each list has kernel objects of
  * its own. A queue's events are guarded by its lock, since `completed` comes from any thread.
@@ -27,10 +27,22 @@ struct opencl_functions {
 #undef CL
 };
 
+#define OPENCL_DEVICES 64u /**< most that are looked at */
+
+/* Where on the PCI bus. */
+struct opencl_place {
+    uint32_t known;
+    uint32_t domain;
+    uint32_t bus;
+    uint32_t slot;
+    uint32_t function;
+};
+
 /* A device as it is found. */
 struct opencl_found {
     cl_platform_id platform;
     cl_device_id device;
+    struct opencl_place place;
     char id[64];
 };
 
@@ -52,12 +64,12 @@ struct gpu_device {
     struct gpu_runtime *runtime;
     const struct accel_host *host;
     const struct opencl_functions *cl;
-    cl_platform_id platform;
     cl_device_id device;
     cl_context context;
     struct gpu_limits limits;
     uint8_t fingerprint[16];
     const char *standard;           /* option of the compiler: "-cl-std=CL1.2" */
+    uint32_t keeps;                 /* 1: binaries will be written to a cache */
     pthread_mutex_t lock;           /* of what is kept */
     pthread_mutex_t writing;        /* of the pipelines that are alive */
     struct opencl_kept *kept;       /* from the cache, for pipelines that are not alive */
@@ -105,6 +117,17 @@ const char *opencl_name(cl_int code);
 int32_t opencl_load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error);
 void opencl_unload(struct gpu_runtime *runtime);
 
+/* Devices of all platforms. */
+cl_int opencl_find(const struct gpu_runtime *runtime, struct opencl_found found[OPENCL_DEVICES], uint32_t *out_count);
+/* A text of clGetDeviceInfo, "" where there is none; a number of `bytes` bytes, 0 where there is none. */
+void opencl_ask_text(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, char *text,
+                     size_t bytes);
+uint64_t opencl_ask_number(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, size_t bytes);
+/* The major of "OpenCL C 3.0 ...". */
+uint32_t opencl_major(const char *version);
+/* What a device can do, as the room sees it. */
+void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struct gpu_limits *limits);
+
 int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
 int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
@@ -121,8 +144,9 @@ void *opencl_memory_address(struct gpu_memory *memory);
 int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
 void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
-int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer,
-                           struct accel_error *error);
+uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *key);
+int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error);
 int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
 void opencl_kept_free(struct gpu_device *device);
 

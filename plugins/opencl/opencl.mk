@@ -4,13 +4,15 @@ drivers_LTLIBRARIES += plugins/opencl/opencl.la
 plugins_opencl_opencl_la_SOURCES = \
 	%D%/functions.def \
 	%D%/opencl.h \
-	%D%/devices.c \
+	%D%/device.c \
 	%D%/driver.c \
-	%D%/library.c \
 	%D%/list.c \
 	%D%/memory.c \
-	%D%/program.c \
-	%D%/queue.c
+	%D%/physical.c \
+	%D%/pipeline.c \
+	%D%/queue.c \
+	%D%/report.c \
+	%D%/runtime.c
 plugins_opencl_opencl_la_LDFLAGS = $(driver_ldflags)
 plugins_opencl_opencl_la_LIBADD = libaccel-gpu.la $(driver_libs) -lpthread
 

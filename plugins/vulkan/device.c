@@ -71,6 +71,7 @@ struct wish {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline;
     VkPhysicalDeviceSubgroupSizeControlFeatures sizes;
     VkPhysicalDeviceShaderIntegerDotProductFeatures dots;
+    struct vulkan_matrix_features matrix;
     const char *extensions[MOST_EXTENSIONS];
     uint32_t extension_count;
 };
@@ -107,6 +108,7 @@ static void fill_wish(const struct vulkan_physical *physical, struct wish *wish)
     wish->sizes.computeFullSubgroups = features->full_subgroups;
     wish->dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
     wish->dots.shaderIntegerDotProduct = features->int_dot;
+    vulkan_matrix_features(&wish->matrix, VK_TRUE);
     enable(wish, &wish->timeline, version, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     if (features->storage16)
         enable(wish, &wish->halves, version, VK_API_VERSION_1_1, NULL);
@@ -118,6 +120,10 @@ static void fill_wish(const struct vulkan_physical *physical, struct wish *wish)
         enable(wish, &wish->sizes, version, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     if (features->int_dot)
         enable(wish, &wish->dots, version, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    if (vulkan_has_matrix(physical)) {
+        enable(wish, &wish->matrix.model, version, VK_API_VERSION_1_2, NULL);
+        enable(wish, &wish->matrix.matrix, version, UINT32_MAX, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+    }
     if (features->memory_budget)
         wish->extensions[wish->extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
 }
@@ -292,6 +298,7 @@ static void forget_features(struct vulkan_physical *physical)
     };
 
     physical->features = kept;
+    physical->matrix[0] = 0;
 }
 
 static int32_t build(struct gpu_device *device, const char *id, const struct accel_setting *settings,

@@ -17,8 +17,8 @@ static const struct accel_option validation_option = {
 };
 
 static const struct accel_option *const options[] = {
-    &gpu_cache_option,    &gpu_arrangement_option, &gpu_precompile_option, &gpu_features_option,
-    &gpu_subgroup_option, &gpu_tuning_option,      &validation_option,
+    &gpu_cache_option,     &gpu_arrangement_option, &gpu_precompile_option, &gpu_features_option,
+    &gpu_subgroups_option, &gpu_subgroup_option,    &gpu_tuning_option,     &validation_option,
 };
 
 static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)

@@ -89,7 +89,7 @@ static void ask_properties(const struct gpu_runtime *runtime, const struct exten
         physical->largest_buffer = buffers.maxBufferSize;
     features->int_dot_fast = dots.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
     features->memory_budget = has(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-    features->cooperative_matrix = has(extensions, "VK_KHR_cooperative_matrix");
+    features->cooperative_matrix = has(extensions, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     features->subgroup_arithmetic = (physical->subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                     (physical->subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
     features->subgroup_ballot =
@@ -202,6 +202,7 @@ static VkResult ask(const struct gpu_runtime *runtime, struct vulkan_physical *p
         if (result == VK_SUCCESS) {
             ask_properties(runtime, &extensions, physical);
             ask_features(runtime, &extensions, physical);
+            result = vulkan_matrix_ask(runtime, physical);
         }
         free(extensions.list);
         if (result != VK_SUCCESS)
@@ -265,7 +266,7 @@ int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_ph
         devices[i].handle = handles[i];
         result = ask(runtime, &devices[i]);
         if (result != VK_SUCCESS)
-            return vulkan_error(error, result, "vkEnumerateDeviceExtensionProperties");
+            return vulkan_error(error, result, "asking what a device has");
         name_device(devices, i);
     }
     *out_count = count;

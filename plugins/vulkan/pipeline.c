@@ -121,29 +121,6 @@ void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeli
 
 /* ---- cache ---- */
 
-int32_t vulkan_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
-{
-    void *bytes = NULL;
-    size_t count = 0;
-    VkResult result = device->call.GetPipelineCacheData(device->handle, device->cache, &count, NULL);
-    int32_t code;
-
-    if (result != VK_SUCCESS)
-        return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
-    /* Of a larger one the driver writes what fits, which plans count with. */
-    count = count < VULKAN_CACHE_BYTES ? count : VULKAN_CACHE_BYTES;
-    code = vulkan_take(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
-    if (code != ACCEL_OK)
-        return code;
-    /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */
-    result = device->call.GetPipelineCacheData(device->handle, device->cache, &count, bytes);
-    code = result == VK_SUCCESS || result == VK_INCOMPLETE
-               ? writer->write(writer, bytes, count, error)
-               : vulkan_failed(device, result, "vkGetPipelineCacheData", error);
-    device->host->release(device->host, bytes);
-    return code;
-}
-
 /* Some drivers trust what they are given, so that the header is compared here. */
 static bool is_ours(const struct gpu_device *device, const void *bytes, uint64_t count)
 {
@@ -159,20 +136,72 @@ static bool is_ours(const struct gpu_device *device, const void *bytes, uint64_t
            memcmp(header.pipelineCacheUUID, properties->pipelineCacheUUID, VK_UUID_SIZE) == 0;
 }
 
-int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+/* A cache of these bytes, beside the device's own. VK_NULL_HANDLE: they are no use. */
+static VkPipelineCache cache_of(const struct gpu_device *device, const void *bytes, uint64_t count,
+                                VkResult *out_result)
 {
     VkPipelineCacheCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
         .initialDataSize = count,
         .pInitialData = bytes,
     };
-    VkPipelineCache read = VK_NULL_HANDLE;
+    VkPipelineCache made = VK_NULL_HANDLE;
+
+    *out_result = device->call.CreatePipelineCache(device->handle, &info, NULL, &made);
+    return *out_result == VK_SUCCESS ? made : VK_NULL_HANDLE;
+}
+
+static int32_t write_cache(struct gpu_device *device, VkPipelineCache cache, const struct accel_blob_writer *writer,
+                           struct accel_error *error)
+{
+    void *bytes = NULL;
+    size_t count = 0;
+    VkResult result = device->call.GetPipelineCacheData(device->handle, cache, &count, NULL);
+    int32_t code;
+
+    if (result != VK_SUCCESS)
+        return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
+    /* Of a larger one the driver writes what fits, which plans count with. */
+    count = count < VULKAN_CACHE_BYTES ? count : VULKAN_CACHE_BYTES;
+    code = vulkan_take(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */
+    result = device->call.GetPipelineCacheData(device->handle, cache, &count, bytes);
+    code = result == VK_SUCCESS || result == VK_INCOMPLETE
+               ? writer->write(writer, bytes, count, error)
+               : vulkan_failed(device, result, "vkGetPipelineCacheData", error);
+    device->host->release(device->host, bytes);
+    return code;
+}
+
+/* Others are brought together with the device's own in a third cache, so that nobody who compiles waits. */
+int32_t vulkan_cache_write(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    VkPipelineCache both = VK_NULL_HANDLE;
+    VkResult result = VK_SUCCESS;
+    int32_t code;
+
+    if (count != 0 && is_ours(device, others, count))
+        both = cache_of(device, others, count, &result);
+    if (both != VK_NULL_HANDLE)
+        result = device->call.MergePipelineCaches(device->handle, both, 1, &device->cache);
+    code = write_cache(device, both != VK_NULL_HANDLE && result == VK_SUCCESS ? both : device->cache, writer, error);
+    if (both != VK_NULL_HANDLE)
+        device->call.DestroyPipelineCache(device->handle, both, NULL);
+    return code;
+}
+
+int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    VkPipelineCache read;
     VkResult result;
 
     if (!is_ours(device, bytes, count))
         return sdk_error(error, ACCEL_E_MISS, "the pipelines kept are of another driver or device");
-    result = device->call.CreatePipelineCache(device->handle, &info, NULL, &read);
-    if (result != VK_SUCCESS)
+    read = cache_of(device, bytes, count, &result);
+    if (read == VK_NULL_HANDLE)
         return sdk_error(error, ACCEL_E_MISS, "the driver does not take the pipelines kept: VkResult %d", result);
     pthread_rwlock_wrlock(&device->cache_lock);
     result = device->call.MergePipelineCaches(device->handle, device->cache, 1, &read);

@@ -29,81 +29,12 @@ static int32_t find_hardware(const struct vulkan_physical *physical, const struc
     return alike == 1 ? found : -1;
 }
 
-static void add_word(char *text, size_t bytes, const char *word)
-{
-    size_t used = strlen(text);
-
-    if (used + 1 < bytes)
-        snprintf(text + used, bytes - used, "%s%s", text[0] == '\0' ? "" : ",", word);
-}
-
-static void describe_features(const struct vulkan_physical *physical, char *text, size_t bytes)
-{
-    const struct vulkan_features *features = &physical->features;
-
-    text[0] = '\0';
-    if (features->f16)
-        add_word(text, bytes, "f16");
-    if (features->int8)
-        add_word(text, bytes, "int8");
-    if (features->int16)
-        add_word(text, bytes, "int16");
-    if (features->storage8)
-        add_word(text, bytes, "storage8");
-    if (features->storage16)
-        add_word(text, bytes, "storage16");
-    if (features->int_dot)
-        add_word(text, bytes, features->int_dot_fast ? "int-dot" : "int-dot-emulated");
-    if (features->subgroup_arithmetic)
-        add_word(text, bytes, "subgroup");
-    if (text[0] == '\0')
-        snprintf(text, bytes, "none");
-}
-
 /* Names of drivers have spaces, values of `detail` have none. */
 static void join_words(char *text)
 {
     for (; *text != '\0'; text++)
         if (*text == ' ' || *text == '=' || *text == '"')
             *text = '_';
-}
-
-static void describe(const struct vulkan_physical *physical, char *text, size_t bytes)
-{
-    const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
-    uint32_t version = physical->properties.apiVersion;
-    char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
-    char features[96];
-
-    snprintf(driver, sizeof driver, "%s%s%s", physical->driver.driverName,
-             physical->driver.driverInfo[0] != '\0' ? "-" : "", physical->driver.driverInfo);
-    join_words(driver);
-    describe_features(physical, features, sizeof features);
-    snprintf(text, bytes,
-             "api=%u.%u.%u driver=%.100s version=0x%x features=%s subgroup=%u workgroup=%u shared=%u range=%u",
-             VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version),
-             driver[0] != '\0' ? driver : "unknown", physical->properties.driverVersion, features,
-             physical->subgroup.subgroupSize, limits->maxComputeWorkGroupInvocations,
-             limits->maxComputeSharedMemorySize, limits->maxStorageBufferRange);
-    /* Said by name, so that nobody takes its speed for what the device could do. */
-    if (physical->features.cooperative_matrix) {
-        size_t used = strlen(text);
-
-        snprintf(text + used, bytes - used, " unused=cooperative-matrix,for_which_this_driver_has_no_kernels");
-    }
-}
-
-uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local)
-{
-    uint64_t best = 0;
-
-    for (uint32_t i = 0; i < physical->memory.memoryHeapCount; i++) {
-        const VkMemoryHeap *heap = &physical->memory.memoryHeaps[i];
-
-        if (((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) == local && heap->size > best)
-            best = heap->size;
-    }
-    return best;
 }
 
 static uint32_t features_of(const struct vulkan_physical *physical)
@@ -117,7 +48,49 @@ static uint32_t features_of(const struct vulkan_physical *physical)
            (features->int_dot && features->int_dot_fast ? GPU_FEATURE_DOT8_FAST : 0u) |
            (subgroup ? GPU_FEATURE_SUBGROUP : 0u) |
            (subgroup && features->subgroup_shuffle ? GPU_FEATURE_SHUFFLE : 0u) |
+           (vulkan_has_matrix(physical) ? GPU_FEATURE_COOPMAT : 0u) |
            (vulkan_is_software(physical) ? GPU_FEATURE_SOFTWARE : 0u);
+}
+
+static void describe(const struct vulkan_physical *physical, char *text, size_t bytes)
+{
+    const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
+    uint32_t version = physical->properties.apiVersion;
+    char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
+    size_t used;
+    char features[128];
+
+    snprintf(driver, sizeof driver, "%s%s%s", physical->driver.driverName,
+             physical->driver.driverInfo[0] != '\0' ? "-" : "", physical->driver.driverInfo);
+    join_words(driver);
+    gpu_features_text(features_of(physical), features, sizeof features);
+    snprintf(text, bytes,
+             "api=%u.%u.%u driver=%.100s version=0x%x features=%s subgroup=%u workgroup=%u shared=%u range=%u",
+             VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version),
+             driver[0] != '\0' ? driver : "unknown", physical->properties.driverVersion, features,
+             physical->subgroup.subgroupSize, limits->maxComputeWorkGroupInvocations,
+             limits->maxComputeSharedMemorySize, limits->maxStorageBufferRange);
+    used = strlen(text);
+    if (physical->matrix[0] != 0)
+        used += (size_t)snprintf(text + used, bytes - used, " matrix=%ux%ux%u", physical->matrix[0],
+                                 physical->matrix[1], physical->matrix[2]);
+    /* Said by name, so that nobody takes its speed for what the device could do. */
+    if (physical->features.cooperative_matrix && !vulkan_has_matrix(physical))
+        snprintf(text + used, bytes - used, " unused=cooperative-matrix,%s",
+                 vulkan_matrix_kernels ? "no_size_of_halves_that_kernels_take" : "kernels_for_it_were_not_built");
+}
+
+uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local)
+{
+    uint64_t best = 0;
+
+    for (uint32_t i = 0; i < physical->memory.memoryHeapCount; i++) {
+        const VkMemoryHeap *heap = &physical->memory.memoryHeaps[i];
+
+        if (((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) == local && heap->size > best)
+            best = heap->size;
+    }
+    return best;
 }
 
 static uint32_t lower_of(uint32_t a, uint32_t b)
@@ -144,6 +117,7 @@ void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *ou
         .subgroups = {control ? physical->subgroup_sizes.minSubgroupSize : 0,
                       control ? physical->subgroup_sizes.maxSubgroupSize : 0},
         .features = features_of(physical),
+        .matrix = {physical->matrix[0], physical->matrix[1], physical->matrix[2]},
         .vendor = physical->properties.vendorID <= 0xffffu ? physical->properties.vendorID : 0,
         .in_flight = VULKAN_IN_FLIGHT,
     };

@@ -19,6 +19,40 @@
 
 #include "sdk/gpu/api.h"
 
+/* What headers before 1.3.255 do not have. */
+#ifndef VK_KHR_cooperative_matrix
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR ((VkStructureType)1000506000)
+#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
+#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
+#define VK_COMPONENT_TYPE_FLOAT16_KHR 0
+#define VK_COMPONENT_TYPE_FLOAT32_KHR 1
+#define VK_SCOPE_SUBGROUP_KHR 3
+
+typedef struct VkPhysicalDeviceCooperativeMatrixFeaturesKHR {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrix;
+    VkBool32 cooperativeMatrixRobustBufferAccess;
+} VkPhysicalDeviceCooperativeMatrixFeaturesKHR;
+
+typedef struct VkCooperativeMatrixPropertiesKHR {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t MSize;
+    uint32_t NSize;
+    uint32_t KSize;
+    int32_t AType;
+    int32_t BType;
+    int32_t CType;
+    int32_t ResultType;
+    VkBool32 saturatingAccumulation;
+    int32_t scope;
+} VkCooperativeMatrixPropertiesKHR;
+
+typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+    VkPhysicalDevice physicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesKHR *pProperties);
+#endif
+
 #define VULKAN_DRIVER_VERSION "0.1.0"
 /** What every buffer may be used for. */
 #define VULKAN_BUFFER_USAGE                                                                                            \
@@ -179,7 +213,8 @@ struct vulkan_physical {
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDevicePCIBusInfoPropertiesEXT pci;
     uint64_t largest_buffer;
-    uint32_t family; /**< queue family for compute; UINT32_MAX: there is none */
+    uint32_t family;    /**< queue family for compute; UINT32_MAX: there is none */
+    uint32_t matrix[3]; /**< M, N and K of the product of halves that kernels can take, 0: there is none */
     char id[40];
     char refusal[160]; /**< why it is not used, or empty */
     char remedy[160];
@@ -193,6 +228,23 @@ int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardwar
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
 /** Bytes of the largest heap that is local to the device, or of the largest that is not. */
 uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local);
+/** Whether kernels of cooperative matrices were built: not every compiler knows them. */
+extern const bool vulkan_matrix_kernels;
+/** Asks for the products of matrices of a device that has the extension, and keeps the largest that kernels can take.
+ */
+VkResult vulkan_matrix_ask(const struct gpu_runtime *runtime, struct vulkan_physical *physical);
+
+/** What matrices need switched on. */
+struct vulkan_matrix_features {
+    VkPhysicalDeviceVulkanMemoryModelFeatures model;
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
+};
+
+/** Fills both, not chained, with all features of them that kernels need set to a value. */
+void vulkan_matrix_features(struct vulkan_matrix_features *out_features, VkBool32 value);
+/** Whether kernels take matrices of a device. */
+bool vulkan_has_matrix(const struct vulkan_physical *physical);
+
 /** True when the device is emulated by the processors. */
 bool vulkan_is_software(const struct vulkan_physical *physical);
 /** True when all memory of the device is the host's and can be mapped. */
@@ -264,8 +316,8 @@ int32_t vulkan_memory_now(struct gpu_device *device, struct accel_memory_now *ou
 int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
 void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
-int32_t vulkan_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer,
-                           struct accel_error *error);
+int32_t vulkan_cache_write(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error);
 int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
 
 int32_t vulkan_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,

@@ -5,6 +5,7 @@ libvulkan_api_la_SOURCES = \
 	%D%/vulkan.h \
 	%D%/device.c \
 	%D%/list.c \
+	%D%/matrix.c \
 	%D%/memory.c \
 	%D%/physical.c \
 	%D%/pipeline.c \
@@ -20,5 +21,5 @@ plugins_vulkan_vulkan_la_LIBADD = libvulkan-api.la libaccel-gpu.la $(driver_libs
 plugins/vulkan/driver.lo: plugins/vulkan/kernels.h
 plugins/vulkan/kernels.h: $(gpu_kernel_texts) sdk/gpu/embed.sh
 	@$(MKDIR_P) plugins/vulkan
-	$(AM_V_GEN)GLSLC='$(GLSLC)' $(SHELL) $(srcdir)/sdk/gpu/embed.sh spirv $(srcdir)/sdk/gpu/kernels/sources.def $@
+	$(AM_V_GEN)GLSLC='$(GLSLC)' COOPMAT='$(GLSLC_COOPMAT)' $(SHELL) $(srcdir)/sdk/gpu/embed.sh spirv $(srcdir)/sdk/gpu/kernels/sources.def $@
 CLEANFILES += plugins/vulkan/kernels.h

@@ -40,6 +40,8 @@
 #define GPU_WORDS 32u
 /** Most constants of a pipeline. */
 #define GPU_CONSTANTS 12u
+/** Most elements of a product of matrices that a subgroup holds. */
+#define GPU_MATRIX_MOST 256u
 
 /* Features of a device. A kernel text sees each as a macro that is 1 or not defined. */
 #define GPU_FEATURE_F16 1u        /**< HAS_F16: arithmetic in halves */
@@ -51,7 +53,7 @@
 #define GPU_FEATURE_DOT8_FAST 64u /**< HAS_DOT8_FAST: and in one instruction */
 #define GPU_FEATURE_SUBGROUP 128u /**< HAS_SUBGROUP: sum, maximum and broadcast over a subgroup, full subgroups */
 #define GPU_FEATURE_SHUFFLE 256u  /**< HAS_SHUFFLE: shuffle by xor in a subgroup */
-#define GPU_FEATURE_COOPMAT 512u  /**< HAS_COOPMAT: cooperative matrices of halves, 16x16x16, F32 sums */
+#define GPU_FEATURE_COOPMAT 512u  /**< HAS_COOPMAT: matrices of halves that a subgroup multiplies, F32 sums */
 #define GPU_FEATURE_SOFTWARE                                                                                           \
     1024u /**< the kernels run on a CPU: few threads, no need to coalesce; HAS_SOFTWARE in OpenCL */
 
@@ -97,8 +99,11 @@ struct gpu_limits {
     uint32_t vendor;        /**< PCI vendor id of the maker, 0 unknown: for tables of tuning */
     uint32_t in_flight;     /**< submits of one queue in flight */
     uint32_t reads;         /**< 1: GPU_READ copies to any host memory; 0: the room stages reads */
+    uint32_t one_compiler;  /**< 1: pipelines are made by one thread at a time */
     uint32_t host_staging;  /**< 1: UPLOAD and DOWNLOAD are memory of accel_host.allocate (class PROGRAM), counted
                                  there; 0: of the API, and the room has it counted */
+    uint32_t matrix[3];     /**< with COOPMAT: rows, columns and inner extent of a product, each a divisor of 32
+                                 that is at least 8 for the last, GPU_MATRIX_MOST */
     uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the room */
     uint32_t tuning[GPU_TUNINGS]; /**< 0: as arranged; set by gpu_limits_choose */
 };
@@ -221,9 +226,13 @@ struct gpu_api {
     int32_t (*pipeline_create)(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
     void (*pipeline_free)(struct gpu_device *device, struct gpu_pipeline *pipeline);
-    /** Optional (nothing is cached): writes what makes the pipelines made so far quick to make again. */
-    int32_t (*cache_write)(struct gpu_device *device, const struct accel_blob_writer *writer,
-                           struct accel_error *error);
+    /** Optional (nobody knows): 1 where what cache_read took makes this pipeline without a compiler. */
+    uint32_t (*pipeline_kept)(struct gpu_device *device, const struct gpu_key *key);
+    /** Optional (nothing is cached): writes what makes the pipelines made so far quick to make again, and what `others`
+     *  holds beside that, `count` bytes of an earlier cache_write (0: none). The device keeps nothing of these; where
+     *  they are no use, they are left out. */
+    int32_t (*cache_write)(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error);
     /** Optional, with cache_write: takes bytes that cache_write wrote on a device of the same fingerprint. They may
      *  still be wrong: checks them, ACCEL_E_MISS when they are no use. Copies what it keeps. */
     int32_t (*cache_read)(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);

@@ -7,6 +7,11 @@ uint64_t gpu_place_bytes(uint64_t bytes)
     return ((bytes == 0 ? 1 : bytes) + GPU_ALIGNMENT - 1) & ~(uint64_t)(GPU_ALIGNMENT - 1);
 }
 
+uint64_t gpu_place_most(const struct gpu_limits *limits)
+{
+    return limits->memory_bytes & ~(uint64_t)(GPU_ALIGNMENT - 1);
+}
+
 uint64_t gpu_arena_limit(const struct gpu_limits *limits)
 {
     uint64_t most = limits->memory_bytes < GPU_CHUNK_BYTES ? limits->memory_bytes : GPU_CHUNK_BYTES;
@@ -36,6 +41,7 @@ struct gpu_place gpu_arena_place(struct gpu_arena *arena, uint64_t bytes)
     uint64_t size = gpu_place_bytes(bytes);
     struct gpu_place place;
 
+    /* One that is larger than a chunk has a memory of its own. */
     if (arena->count == 0 || arena->sizes[arena->count - 1] + size > arena->limit)
         arena->sizes[arena->count++] = 0;
     place = (struct gpu_place){.chunk = arena->count - 1, .offset = arena->sizes[arena->count - 1]};

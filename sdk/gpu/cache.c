@@ -110,29 +110,28 @@ static int make_folder(const char *folder)
 
 /* ---- reading ---- */
 
-static const char *judge(struct gpu_cache *cache, const unsigned char *content, uint64_t size)
-{
-    struct header expected, header;
-    struct accel_error error = {.code = ACCEL_OK};
+/* What a file holds: the bytes of the API behind their header, in one block of the host's memory. */
+struct content {
+    unsigned char *block; /* NULL: nothing */
+    struct header header;
+};
 
-    memcpy(&header, content, sizeof header);
-    if (memcmp(header.magic, MAGIC, sizeof header.magic) != 0 || header.check != check_of(&header) ||
-        header.bytes != size - sizeof header)
+static const char *judge(const struct gpu_cache *cache, const struct content *content, uint64_t size)
+{
+    const struct header *header = &content->header;
+    struct header expected;
+
+    if (memcmp(header->magic, MAGIC, sizeof header->magic) != 0 || header->check != check_of(header) ||
+        header->bytes != size - sizeof *header)
         return "is damaged";
-    fill_header(cache, header.bytes, header.hash, &expected);
-    if (memcmp(&expected, &header, sizeof header) != 0)
+    fill_header(cache, header->bytes, header->hash, &expected);
+    if (memcmp(&expected, header, sizeof *header) != 0)
         return "is of another device or version";
-    if (XXH3_64bits(content + sizeof header, header.bytes) != header.hash)
-        return "is damaged";
-    if (cache->api->cache_read(cache->device, content + sizeof header, header.bytes, &error) != ACCEL_OK)
-        return "is refused by the device's driver";
-    cache->hash = header.hash;
-    cache->bytes = header.bytes;
-    return NULL;
+    return XXH3_64bits(content->block + sizeof *header, header->bytes) == header->hash ? NULL : "is damaged";
 }
 
 /* Reads all of `size` bytes: a file that is mapped and gets shorter meanwhile would end the process. */
-static bool read_all(int file, char *memory, uint64_t size)
+static bool read_all(int file, unsigned char *memory, uint64_t size)
 {
     for (uint64_t done = 0; done < size;) {
         ssize_t got = read(file, memory + done, size - done);
@@ -146,12 +145,13 @@ static bool read_all(int file, char *memory, uint64_t size)
     return true;
 }
 
-/* NULL, or what is wrong with the open file. */
-static const char *read_open(struct gpu_cache *cache, int file)
+static const char no_room[] = "is larger than the memory that there is";
+
+/* NULL, or what is wrong with the open file. The block is the caller's either way. */
+static const char *read_open(const struct gpu_cache *cache, int file, struct content *out_content)
 {
     struct stat status;
-    const char *wrong;
-    void *content = NULL;
+    void *block = NULL;
 
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
         return "is no file";
@@ -159,13 +159,35 @@ static const char *read_open(struct gpu_cache *cache, int file)
         return "belongs to another user, or others may write it";
     if (status.st_size < (off_t)sizeof(struct header) || (uint64_t)status.st_size > MOST_BYTES)
         return "is damaged";
-    if (cache->host->allocate(cache->host, ACCEL_MEMORY_HOST, (uint64_t)status.st_size, 64, &content, NULL) != ACCEL_OK)
-        return "is larger than the memory that there is";
-    if (read_all(file, content, (uint64_t)status.st_size))
-        wrong = judge(cache, content, (uint64_t)status.st_size);
-    else
-        wrong = "cannot be read, or gets shorter";
-    cache->host->release(cache->host, content);
+    if (cache->host->allocate(cache->host, ACCEL_MEMORY_HOST, (uint64_t)status.st_size, 64, &block, NULL) != ACCEL_OK)
+        return no_room;
+    out_content->block = block;
+    if (!read_all(file, block, (uint64_t)status.st_size))
+        return "cannot be read, or gets shorter";
+    memcpy(&out_content->header, block, sizeof out_content->header);
+    return judge(cache, out_content, (uint64_t)status.st_size);
+}
+
+/* The file as it is now: NULL and its content, which may be none, or what is wrong with it. */
+static const char *read_file(struct gpu_cache *cache, struct content *out_content)
+{
+    const char *wrong;
+    int file;
+
+    memset(out_content, 0, sizeof *out_content);
+    /* Not a regular file is refused; opening a pipe must not wait for its writer. */
+    file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return NULL;
+    wrong = read_open(cache, file, out_content);
+    close(file);
+    if (wrong != NULL) {
+        cache->host->release(cache->host, out_content->block);
+        out_content->block = NULL;
+    } else {
+        cache->hash = out_content->header.hash;
+        cache->bytes = out_content->header.bytes;
+    }
     return wrong;
 }
 
@@ -213,8 +235,8 @@ static void sweep(const struct gpu_cache *cache)
 void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const struct accel_host *host,
                     struct gpu_device *device, const struct accel_setting *setting)
 {
+    struct content content;
     const char *wrong;
-    int file;
 
     memset(cache, 0, sizeof *cache);
     cache->api = api;
@@ -229,12 +251,13 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
     }
     find_file(cache);
     sweep(cache);
-    /* Not a regular file is refused below; opening a pipe must not wait for its writer. */
-    file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0)
-        return;
-    wrong = read_open(cache, file);
-    close(file);
+    wrong = read_file(cache, &content);
+    if (content.block != NULL &&
+        api->cache_read(device, content.block + sizeof content.header, content.header.bytes, NULL) != ACCEL_OK) {
+        wrong = "is refused by the device's driver";
+        cache->hash = cache->bytes = 0;
+    }
+    host->release(host, content.block);
     if (wrong != NULL)
         sdk_log(host, ACCEL_LOG_WARN, "driver=%s cache=%s text=\"the file %s: kernels are compiled again\"", api->name,
                 cache->file, wrong);
@@ -270,16 +293,20 @@ static int32_t take(const struct accel_blob_writer *writer, const void *bytes, u
     return ACCEL_OK;
 }
 
-/* Fills the file beside and gives it its name. What went wrong is in the error. */
-static int32_t write_open(struct gpu_cache *cache, struct sum *sum, const char *name, struct accel_error *error)
+/* Fills the file beside and gives it its name. What went wrong is in the error. What the file holds and this device has
+ * not stays in it: kernels of other processes, and of modules that are gone. */
+static int32_t write_open(struct gpu_cache *cache, struct sum *sum, const struct content *before, const char *name,
+                          struct accel_error *error)
 {
+    const void *others = before->block == NULL ? NULL : before->block + sizeof before->header;
     struct header header;
     uint64_t hash;
     int32_t code;
 
     if (ftruncate(sum->file, 0) != 0 || lseek(sum->file, sizeof header, SEEK_SET) < 0)
         return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
-    code = cache->api->cache_write(cache->device, &sum->writer, error);
+    code =
+        cache->api->cache_write(cache->device, others, others == NULL ? 0 : before->header.bytes, &sum->writer, error);
     if (code != ACCEL_OK)
         return code;
     hash = XXH3_64bits_digest(sum->state);
@@ -321,7 +348,7 @@ static int open_beside(const char *name)
     return -1;
 }
 
-static void store(struct gpu_cache *cache)
+static void store(struct gpu_cache *cache, const struct content *before)
 {
     char name[sizeof cache->file + 8];
     struct sum sum = {.writer = {.size = sizeof sum.writer, .write = take}, .file = -1};
@@ -336,7 +363,7 @@ static void store(struct gpu_cache *cache)
             sdk_error(&error, ACCEL_E_IO, "%s", strerror(errno));
     } else {
         XXH3_64bits_reset(sum.state);
-        if (write_open(cache, &sum, name, &error) != ACCEL_OK)
+        if (write_open(cache, &sum, before, name, &error) != ACCEL_OK)
             unlink(name);
         close(sum.file);
     }
@@ -346,24 +373,17 @@ static void store(struct gpu_cache *cache)
                 cache->api->name, cache->file, error.text);
 }
 
-/* What the file holds and this device has not is to stay: kernels of other processes, and of modules that are gone. */
-static void take_over(struct gpu_cache *cache)
-{
-    int file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-    if (file < 0)
-        return;
-    read_open(cache, file);
-    close(file);
-}
-
 void gpu_cache_store(struct gpu_cache *cache)
 {
+    struct content before;
+
     if (cache->folder[0] == '\0')
         return;
     pthread_mutex_lock(&cache->lock);
-    take_over(cache);
-    store(cache);
+    /* Without memory for what others wrote it stays as it is. */
+    if (read_file(cache, &before) != no_room)
+        store(cache, &before);
+    cache->host->release(cache->host, before.block);
     pthread_mutex_unlock(&cache->lock);
 }
 

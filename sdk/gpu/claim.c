@@ -2,6 +2,9 @@
 /* Which row takes which node, told to the core. */
 #include "sdk/gpu/room.h"
 
+#include <accel/quant/format.h>
+#include <stdio.h>
+
 static struct sdk_node plain(const struct gpu_node *node)
 {
     return (struct sdk_node){.graph = node->graph, .node = node->node};
@@ -57,6 +60,28 @@ const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_g
     return NULL;
 }
 
+/* The type of a matrix, "q4_0"; "?" where it has no name. */
+static const char *type_name(const struct accel_value *value, struct accel_format *format)
+{
+    return value != NULL && accel_format_describe(value->type, format) == ACCEL_OK ? format->name : "?";
+}
+
+const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *graph, uint32_t node,
+                          char text[GPU_TITLE])
+{
+    const struct gpu_node view = {graph, graph->nodes[node], NULL};
+    const char *x = row->precision == ACCEL_Q8_0 ? "q8" : row->precision == ACCEL_F16 ? "f16" : "f32";
+    struct accel_format format;
+
+    if (row->op == ACCEL_OP_MATMUL)
+        snprintf(text, GPU_TITLE, "%s %s x %s", row->name, type_name(gpu_node_input(&view, 1), &format), x);
+    else if (row->op == ACCEL_OP_EMBED)
+        snprintf(text, GPU_TITLE, "%s %s", row->name, type_name(gpu_node_input(&view, 0), &format));
+    else
+        return row->name;
+    return text;
+}
+
 /* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
 static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, struct gpu_tensor *tensors,
                         struct gpu_program *program, struct accel_error *reason)
@@ -81,6 +106,7 @@ static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, st
     const struct accel_graph *graph = program->graph;
     const struct accel_node *node = graph->nodes[claim->node];
     struct accel_error reason = {.code = ACCEL_OK};
+    char title[GPU_TITLE];
 
     claim->kernel = "";
     claim->reason = "";
@@ -98,7 +124,7 @@ static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, st
         claim->reason = reason.text;
     } else {
         claim->reason = "";
-        claim->kernel = program->rows[claim->node]->name;
+        claim->kernel = gpu_row_title(program->rows[claim->node], graph, claim->node, title);
         claim->tolerance = program->rows[claim->node]->tolerance;
     }
     return sink->claim(sink, claim, error);

@@ -10,7 +10,8 @@
 #              the macros say what the device has; a name without '-' is of devices that have the last set. 'opencl': no SPIR-V is made of this source.
 #   defines    -DNAME=value with commas between, or '-'; 'spirv' among them: OpenCL has no source of this name
 # Texts see ACCEL_OPENCL or ACCEL_GLSL. For GLSL constants are macros C_NAME with their ids. Lines that begin with '# '
-# are comments. Environment: GLSLC. The optimizer refuses code that is not valid: see HAS_OFFSET of weights.h.
+# are comments. Environment: GLSLC; COOPMAT, "no" where that compiler knows no cooperative
+# matrices: variants that need them are left out. The optimizer refuses code that is not valid: see HAS_OFFSET of weights.h.
 set -eu
 mode=$1 def=$2 out=$3
 folder=$(dirname "$def")
@@ -67,15 +68,23 @@ while read -r name file constants variants defines; do
     continue
   fi
   [ "$variants" != opencl ] || continue
-  defines=$(echo "$defines" | sed 's/,spirv$//')
+  defines=$(echo "$defines" | sed 's/,spirv$//; s/^spirv$/-/')
   { echo '#version 450'; flatten "$file"; } >"$work/text.comp"
   ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
   for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do
     has=
+    # Their texts want a newer compiler, and SPIR-V with the memory model that they are defined by.
+    environment=vulkan1.1
+    case +$variant+ in
+    *+coopmat+*)
+      [ "${COOPMAT-yes}" = yes ] || continue
+      environment=vulkan1.2
+      ;;
+    esac
     [ "$variant" = - ] || has=$(echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/-DHAS_&=1/' | tr '\n' ' ')
     suffix=$(echo "$variant" | tr '+-' '__')
     # shellcheck disable=SC2086
-    "${GLSLC:-glslc}" -fshader-stage=compute --target-env=vulkan1.1 -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
+    "${GLSLC:-glslc}" -fshader-stage=compute "--target-env=$environment" -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
       $(spaced "$defines") "$work/text.comp" -o "$work/words" ||
       { echo "embed.sh: $file for $name, variant $variant" >&2; exit 1; }
     { echo "static const uint32_t spirv_${name}_$suffix[] = {"; cat "$work/words"; echo '};'; } >>"$work/head"

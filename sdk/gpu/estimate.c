@@ -8,6 +8,7 @@
 
 struct estimate {
     uint64_t scratch, program, weights, host;
+    uint32_t kernels, kept; /* that are compiled, and of them what needs no compiler */
     uint64_t stage, bounce; /* the largest weight and row of a state: what copies pass through */
 };
 
@@ -86,7 +87,7 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
-            code = gpu_program_walk(module, &module->programs[p], symbols, GPU_EMIT_CHECK, &scratch, &launches, error);
+            code = gpu_program_walk(module, &module->programs[p], symbols, GPU_EMIT_WANT, &scratch, &launches, error);
         if (code != ACCEL_OK)
             return code;
         out->scratch = scratch > out->scratch ? scratch : out->scratch;
@@ -102,15 +103,37 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
     return ACCEL_OK;
 }
 
-/* What small memories share is counted by its parts: how much more there may be is said. */
-static void say_program(const struct gpu_api *api, char *text, size_t bytes)
+/* The kernels that walking has put on the module's list. */
+static void count_kernels(const struct gpu_module *module, struct estimate *out)
+{
+    const struct gpu_room *room = module->room;
+
+    for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next) {
+        out->kernels++;
+        if (room->api->pipeline_kept != NULL)
+            out->kept += room->api->pipeline_kept(room->device, &hold->compiled->key);
+    }
+}
+
+/* What small memories share is counted by its parts: how much more there may be is said. So is what the device's
+ * compiler has to do before the first step. */
+static void say_program(const struct gpu_room *room, const struct estimate *estimate, char *text, size_t bytes)
 {
     int used = snprintf(text, bytes,
                         "extents of every value, recordings of every launch, a queue, what copies pass through, "
-                        "constants, padding of states; what the API keeps is not in it");
+                        "constants, padding of states; what the API keeps is not in it%s%s",
+                        room->api->slack != NULL ? ", nor " : "", room->api->slack != NULL ? room->api->slack : "");
 
-    if (api->slack != NULL && used > 0 && (size_t)used < bytes)
-        snprintf(text + used, bytes - (size_t)used, ", nor %s", api->slack);
+    if (used < 0 || (size_t)used >= bytes)
+        return;
+    if (room->api->pipeline_kept != NULL)
+        snprintf(text + used, bytes - (size_t)used, "; %u of %u kernels are kept compiled, %u are to be compiled",
+                 estimate->kept, estimate->kernels, estimate->kernels - estimate->kept);
+    else
+        snprintf(text + used, bytes - (size_t)used,
+                 "; which of %u kernels the %llu bytes that are kept spare the "
+                 "compiler is known to the API alone",
+                 estimate->kernels, (unsigned long long)room->cache.bytes);
 }
 
 int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
@@ -120,13 +143,16 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
     struct gpu_room *room = (struct gpu_room *)base;
     struct gpu_module *module = NULL;
     struct estimate bytes;
-    char text[300];
+    char text[500];
     int32_t code = gpu_module_create(room, graphs, graph_count, &module, error);
 
     if (code != ACCEL_OK)
         return code;
-    say_program(room->api, text, sizeof text);
     code = measure(module, graphs, options, &bytes, error);
+    if (code == ACCEL_OK) {
+        count_kernels(module, &bytes);
+        say_program(room, &bytes, text, sizeof text);
+    }
     module->base.table->free(&module->base);
     if (code == ACCEL_OK)
         code = sink->bytes(sink, 0, ACCEL_MEMORY_WEIGHTS, bytes.weights, bytes.weights,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options `features`, `subgroup` and `tuning` of drivers: what kernels may use of what a device has, and how they
- * are cut. */
+/* The options `features`, `subgroups`, `subgroup` and `tuning` of drivers: what kernels may use of what a device has,
+ * and how they are cut. */
 #include "sdk/gpu/host.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_SUBGROUP 128
@@ -12,9 +13,19 @@ const struct accel_option gpu_features_option = {
     .size = sizeof gpu_features_option,
     .type = ACCEL_OPTION_TEXT,
     .name = "features",
-    .help = "auto: kernels use what the device has; none: no optional feature; -NAME,-NAME: all but these (f16, "
-            "storage16, storage8, int8, int16, dot, subgroup, shuffle); +dot: byte products though they are not quick",
+    .help =
+        "auto: kernels use what the device has; none: no optional feature; -NAME,-NAME: all but these, of those that "
+        "`accelctl devices` names; +dot: byte products though they are not quick",
     .text = "auto",
+};
+
+const struct accel_option gpu_subgroups_option = {
+    .size = sizeof gpu_subgroups_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "subgroups",
+    .help = "whether kernels use operations of subgroups: auto (where the device has them), on (or fail), off",
+    .text = "auto",
+    .choices = "auto on off",
 };
 
 const struct accel_option gpu_subgroup_option = {
@@ -35,15 +46,30 @@ const struct accel_option gpu_tuning_option = {
     .text = "",
 };
 
-static const struct {
-    const char *name;
-    uint32_t bits;
-} names[] = {
-    {"f16", GPU_FEATURE_F16},           {"storage16", GPU_FEATURE_STORAGE16},
-    {"storage8", GPU_FEATURE_STORAGE8}, {"int8", GPU_FEATURE_INT8},
-    {"int16", GPU_FEATURE_INT16},       {"dot", GPU_FEATURE_DOT8 | GPU_FEATURE_DOT8_FAST},
-    {"shuffle", GPU_FEATURE_SHUFFLE},   {"subgroup", GPU_FEATURE_SUBGROUP | GPU_FEATURE_SHUFFLE},
+#define ROW(name_, option_, with_) {GPU_FEATURE_##name_, (with_), #name_, option_},
+const struct gpu_feature gpu_features[] = {
+#include "sdk/gpu/features.def"
 };
+#undef ROW
+
+const uint32_t gpu_feature_count = sizeof gpu_features / sizeof *gpu_features;
+
+void gpu_features_text(uint32_t features, char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    snprintf(text, bytes, "none");
+    for (uint32_t f = 0; f < gpu_feature_count && used < bytes; f++) {
+        const struct gpu_feature *feature = &gpu_features[f];
+        const uint32_t is_slow = feature->bit == GPU_FEATURE_DOT8 && (features & GPU_FEATURE_DOT8_FAST) == 0;
+
+        if ((features & feature->bit) == 0 || feature->option[0] == '\0')
+            continue;
+        snprintf(text + used, bytes - used, "%s%s%s", used == 0 ? "" : ",", feature->option,
+                 is_slow ? "-emulated" : "");
+        used += strlen(text + used);
+    }
+}
 
 /* One word of the list: "-f16". */
 static int32_t apply(struct gpu_limits *limits, const char *word, size_t length, struct accel_error *error)
@@ -52,10 +78,12 @@ static int32_t apply(struct gpu_limits *limits, const char *word, size_t length,
         limits->features |= (limits->features & GPU_FEATURE_DOT8) != 0 ? GPU_FEATURE_DOT8_FAST : 0u;
         return ACCEL_OK;
     }
-    for (size_t i = 0; length > 1 && word[0] == '-' && i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i].name) != length - 1 || memcmp(names[i].name, word + 1, length - 1) != 0)
+    for (uint32_t f = 0; length > 1 && word[0] == '-' && f < gpu_feature_count; f++) {
+        const struct gpu_feature *feature = &gpu_features[f];
+
+        if (strlen(feature->option) != length - 1 || memcmp(feature->option, word + 1, length - 1) != 0)
             continue;
-        limits->features &= ~names[i].bits;
+        limits->features &= ~(feature->bit | feature->with);
         return ACCEL_OK;
     }
     sdk_error(error, ACCEL_E_INVALID, "option features: '%.*s' is no feature to leave out", (int)(length & 63u), word);
@@ -88,6 +116,18 @@ static int32_t choose_features(struct gpu_limits *limits, const char *text, stru
         return ACCEL_OK;
     }
     return for_words(limits, text, apply, error);
+}
+
+/* After `features`, which may have left them out. */
+static int32_t choose_subgroups(struct gpu_limits *limits, const char *text, struct accel_error *error)
+{
+    if (strcmp(text, "off") == 0)
+        limits->features &= ~(GPU_FEATURE_SUBGROUP | GPU_FEATURE_SHUFFLE);
+    if (strcmp(text, "on") != 0 || (limits->features & GPU_FEATURE_SUBGROUP) != 0)
+        return ACCEL_OK;
+    sdk_error(error, ACCEL_E_UNSUPPORTED, "option subgroups: on, and the device has none that kernels can use");
+    sdk_remedy(error, "auto does without them");
+    return ACCEL_E_UNSUPPORTED;
 }
 
 static int32_t choose_subgroup(struct gpu_limits *limits, int64_t size, struct accel_error *error)
@@ -148,12 +188,15 @@ int32_t gpu_limits_choose(struct gpu_limits *limits, const struct accel_setting 
                           struct accel_error *error)
 {
     const struct accel_setting *features = sdk_setting(settings, setting_count, gpu_features_option.name);
+    const struct accel_setting *subgroups = sdk_setting(settings, setting_count, gpu_subgroups_option.name);
     const struct accel_setting *subgroup = sdk_setting(settings, setting_count, gpu_subgroup_option.name);
     const struct accel_setting *tuning = sdk_setting(settings, setting_count, gpu_tuning_option.name);
     int32_t code = ACCEL_OK;
 
     if (features != NULL && features->text != NULL)
         code = choose_features(limits, features->text, error);
+    if (code == ACCEL_OK && subgroups != NULL && subgroups->text != NULL)
+        code = choose_subgroups(limits, subgroups->text, error);
     if (code == ACCEL_OK && subgroup != NULL)
         code = choose_subgroup(limits, subgroup->integer, error);
     if (code == ACCEL_OK && tuning != NULL && tuning->text != NULL && tuning->text[0] != '\0')

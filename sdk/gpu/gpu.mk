@@ -15,6 +15,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/claim.c \
 	%D%/estimate.c \
 	%D%/features.c \
+	%D%/features.def \
 	%D%/instance.c \
 	%D%/lower.c \
 	%D%/module.c \
@@ -41,6 +42,6 @@ gpu_kernel_texts = \
 	%D%/kernels/sources.def \
 	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_mass.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
 	%D%/kernels/dialect.h %D%/kernels/dialect_glsl.h %D%/kernels/dialect_opencl.h %D%/kernels/embed.k \
-	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/groups.h %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k %D%/kernels/norm.k \
+	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/groups.h %D%/kernels/matmul_matrix.k %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k %D%/kernels/norm.k \
 	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/seen.h %D%/kernels/softmax.k %D%/kernels/weights.h
 EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

@@ -24,9 +24,24 @@ extern const struct accel_option gpu_arrangement_option;
 /** The option `precompile` of a driver: whether kernels are compiled with the module or with the sets that use them. */
 extern const struct accel_option gpu_precompile_option;
 
-/** The options `features`, `subgroup` and `tuning` of a driver: rows of its option table. */
+/** A feature of devices by its names: a row of features.def. */
+struct gpu_feature {
+    uint32_t bit;       /**< GPU_FEATURE_... */
+    uint32_t with;      /**< bits that go with it when it is left out */
+    const char *name;   /**< of the macro HAS_... */
+    const char *option; /**< word of the option `features`, or "" */
+};
+
+extern const struct gpu_feature gpu_features[];
+extern const uint32_t gpu_feature_count;
+
+/** The words of a device's features with commas between, or "none", for its detail. */
+void gpu_features_text(uint32_t features, char *text, size_t bytes);
+
+/** The options `features`, `subgroups`, `subgroup` and `tuning` of a driver: rows of its option table. */
 extern const struct accel_option gpu_features_option;
 extern const struct accel_option gpu_tuning_option;
+extern const struct accel_option gpu_subgroups_option;
 extern const struct accel_option gpu_subgroup_option;
 
 /** Takes out of limits what these options say that kernels shall not use, and how they are cut. For `open` of an API,

@@ -171,6 +171,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
 {
     struct gpu_instance *instance = (struct gpu_instance *)base;
     struct gpu_room *room;
+    uint64_t opened = 0;
     void *memory = NULL;
     int32_t code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, sizeof *room, 64, &memory, error);
 
@@ -194,6 +195,8 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     room->limits.arrangement = arrangement_of(sdk_setting(settings, setting_count, "arrangement"));
     room->precompiles = precompiles(sdk_setting(settings, setting_count, "precompile"));
     gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
+    room->host->clock(room->host, &opened);
+    atomic_init(&room->kept, opened);
     pthread_mutex_init(&room->lock, NULL);
     pthread_mutex_init(&room->transfer.lock, NULL);
     if (room->limits.in_flight > GPU_IN_FLIGHT)

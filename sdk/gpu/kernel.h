@@ -128,7 +128,7 @@ uint32_t gpu_float_word(float value);
 struct gpu_row {
     uint32_t op;        /**< ACCEL_OP_... */
     uint32_t variant;   /**< for the row: tells apart rows that share their functions */
-    const char *name;   /**< for placement reports: "matmul q4_0" */
+    const char *name;   /**< for placement reports, which add the types that it reads */
     uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
     uint32_t features;  /**< GPU_FEATURE_... that the device must have for the row to be considered */
     double tolerance;   /**< largest error, relative to the output's largest element */

@@ -54,10 +54,17 @@ static uint64_t part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint3
 static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bind)
 {
     const struct gpu_tensor *tensor = bind->tensor;
-    uint64_t bytes, most = emitter->room->limits.binding_bytes;
+    const struct gpu_limits *limits = &emitter->room->limits;
+    uint64_t bytes, most = limits->binding_bytes;
 
     if (tensor == NULL)
         return ACCEL_OK;
+    if (tensor->planes == 0)
+        fail(emitter, ACCEL_E_LIMIT,
+             "%s: the device binds at most %llu bytes at a time, and not one of its rows of %llu",
+             emitter->graph->values[tensor->value]->name, (unsigned long long)most, (unsigned long long)tensor->width);
+    if (emitter->code != ACCEL_OK)
+        return emitter->code;
     if (bind->plane >= tensor->planes || bind->part >= tensor->parts) {
         fail(emitter, ACCEL_E_INTERNAL, "a kernel binds plane %u, part %u of a value that has fewer", bind->plane,
              bind->part);
@@ -68,6 +75,10 @@ static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bi
         fail(emitter, ACCEL_E_LIMIT, "%s has %llu bytes, the device binds at most %llu at a time",
              tensor->value == UINT32_MAX ? "work space" : emitter->graph->values[tensor->value]->name,
              (unsigned long long)bytes, (unsigned long long)most);
+    else if (bytes > gpu_place_most(limits))
+        fail(emitter, ACCEL_E_LIMIT, "%s has %llu bytes, one memory of the device holds %llu",
+             tensor->value == UINT32_MAX ? "work space" : emitter->graph->values[tensor->value]->name,
+             (unsigned long long)bytes, (unsigned long long)gpu_place_most(limits));
     return emitter->code;
 }
 

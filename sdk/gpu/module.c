@@ -173,11 +173,13 @@ static int32_t module_report(struct accel_driver_module *base, const struct acce
 
         for (uint32_t n = 0; n < program->graph->node_count; n++) {
             const struct gpu_row *row = program->rows[n];
+            char title[GPU_TITLE];
             struct accel_node_report report = {.graph = p,
                                                .node = n,
                                                .precision = row == NULL ? ACCEL_F32 : row->precision,
                                                .unit = row == NULL ? "" : module->room->api->name,
-                                               .kernel = row == NULL ? "alias" : row->name};
+                                               .kernel = row == NULL ? "alias"
+                                                                     : gpu_row_title(row, program->graph, n, title)};
             int32_t code = sink->node(sink, &report, error);
 
             if (code != ACCEL_OK)
@@ -244,7 +246,7 @@ int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_
         return code;
     code = make_pipelines(module, options, writer != NULL || room->precompiles, task, error);
     if (code == ACCEL_OK && writer != NULL)
-        code = room->api->cache_write(room->device, writer, error);
+        code = room->api->cache_write(room->device, NULL, 0, writer, error);
     else if (code == ACCEL_OK)
         code = write_constants(module, error);
     if (code != ACCEL_OK || writer != NULL) {

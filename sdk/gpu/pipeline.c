@@ -4,12 +4,25 @@
 
 #include <string.h>
 
+/* Loads of 16 and 8 bits are for GPUs: CPUs make a load for each lane, whatever its size, and convert what it brings.
+ */
+static uint32_t usable(const struct gpu_limits *limits)
+{
+    const uint32_t is_software =
+        limits->arrangement == GPU_ARRANGE_SOFTWARE ||
+        (limits->arrangement == GPU_ARRANGE_AUTO && (limits->features & GPU_FEATURE_SOFTWARE) != 0);
+
+    return is_software ? limits->features & ~(GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8) : limits->features;
+}
+
 const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char *name)
 {
+    const uint32_t features = usable(&room->limits);
+
     for (uint32_t s = 0; s < room->api->source_count; s++) {
         const struct gpu_source *source = &room->api->sources[s];
 
-        if ((source->features & ~room->limits.features) == 0 && strcmp(source->name, name) == 0)
+        if ((source->features & ~features) == 0 && strcmp(source->name, name) == 0)
             return source;
     }
     return NULL;
@@ -86,6 +99,16 @@ int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, 
     return ACCEL_OK;
 }
 
+/* Compilers take minutes for a large model, and a process may be ended meanwhile: what was made until then is kept. */
+static void keep_meanwhile(struct gpu_room *room)
+{
+    uint64_t now = 0, kept = atomic_load(&room->kept);
+
+    room->host->clock(room->host, &now);
+    if (now - kept >= GPU_KEEP_NANOSECONDS && atomic_compare_exchange_strong(&room->kept, &kept, now))
+        gpu_pipeline_keep(room);
+}
+
 /* Two threads may make the same pipeline at the same time; the second one is dropped. */
 static int32_t make(struct gpu_room *room, struct gpu_compiled *compiled, struct accel_error *error)
 {
@@ -109,6 +132,8 @@ static int32_t make(struct gpu_room *room, struct gpu_compiled *compiled, struct
     pthread_mutex_unlock(&room->lock);
     if (pipeline != NULL)
         room->api->pipeline_free(room->device, pipeline);
+    else if (code == ACCEL_OK)
+        keep_meanwhile(room);
     return code;
 }
 
@@ -129,9 +154,34 @@ int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, s
 /* What the ranks of a crew share. */
 struct work {
     struct gpu_module *module;
+    const struct accel_task *task; /* NULL: nobody asks for an end */
+    uint64_t total;
+    _Atomic uint64_t done;
     _Atomic int32_t code;
     struct accel_error error; /* of the first failure */
 };
+
+static uint64_t count_wanted(struct gpu_module *module)
+{
+    uint64_t count = 0;
+
+    pthread_mutex_lock(&module->room->lock);
+    for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next)
+        count += hold->compiled->pipeline == NULL;
+    pthread_mutex_unlock(&module->room->lock);
+    return count;
+}
+
+/* Tells how far it is, and hears whether to stop: in the thread that was given the task. */
+static int32_t ask(struct work *work, struct accel_error *error)
+{
+    uint64_t done = atomic_load(&work->done), total = done < work->total ? work->total : done;
+    int32_t code = work->task == NULL || total == 0 ? ACCEL_OK : work->task->progress(work->task, done, total);
+
+    return code == ACCEL_OK ? ACCEL_OK
+                            : sdk_error(error, code, "compiling was stopped after %llu of %llu kernels",
+                                        (unsigned long long)done, (unsigned long long)total);
+}
 
 /* Entries are handed out one by one, since their times differ widely. */
 static struct gpu_compiled *next_wanted(struct gpu_module *module)
@@ -152,37 +202,43 @@ static void make_some(void *argument, uint32_t rank, uint32_t ranks)
 {
     struct work *work = argument;
 
-    (void)rank, (void)ranks;
+    (void)ranks;
     while (atomic_load(&work->code) == ACCEL_OK) {
-        struct gpu_compiled *compiled = next_wanted(work->module);
         struct accel_error error = {.code = ACCEL_OK};
         int32_t expected = ACCEL_OK;
-        int32_t code;
+        int32_t code = rank == 0 ? ask(work, &error) : ACCEL_OK;
+        struct gpu_compiled *compiled = code == ACCEL_OK ? next_wanted(work->module) : NULL;
 
-        if (compiled == NULL)
+        if (code == ACCEL_OK && compiled == NULL)
             return;
-        code = make(work->module->room, compiled, &error);
+        if (code == ACCEL_OK)
+            code = make(work->module->room, compiled, &error);
+        atomic_fetch_add(&work->done, 1);
         if (code != ACCEL_OK && atomic_compare_exchange_strong(&work->code, &expected, code))
             work->error = error;
     }
 }
 
 /* What another thread has begun to make is made here again, rather than waited for. */
-static int32_t make_rest(struct gpu_module *module, struct accel_error *error)
+static int32_t make_rest(struct work *work, struct accel_error *error)
 {
+    struct gpu_room *room = work->module->room;
     int32_t code = ACCEL_OK;
 
-    for (const struct gpu_hold *hold = module->holds; hold != NULL && code == ACCEL_OK; hold = hold->next)
-        code = make(module->room, hold->compiled, error);
+    for (const struct gpu_hold *hold = work->module->holds; hold != NULL && code == ACCEL_OK; hold = hold->next) {
+        code = ask(work, error);
+        if (code == ACCEL_OK)
+            code = make(room, hold->compiled, error);
+    }
     return code;
 }
 
 int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *task, struct accel_error *error)
 {
-    struct work work = {.module = module};
+    struct work work = {.module = module, .task = task, .total = count_wanted(module)};
     int32_t code = ACCEL_OK;
 
-    if (task != NULL && task->crew != NULL)
+    if (task != NULL && task->crew != NULL && !module->room->limits.one_compiler)
         code = task->crew->run(task->crew, task->crew->ranks, make_some, &work, error);
     else
         make_some(&work, 0, 1);
@@ -191,9 +247,9 @@ int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *ta
     if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)
         *error = work.error;
     if (code == ACCEL_OK)
-        code = make_rest(module, error);
-    if (code == ACCEL_OK)
-        gpu_pipeline_keep(module->room);
+        code = make_rest(&work, error);
+    /* After a failure, too: the next attempt goes on from there. */
+    gpu_pipeline_keep(module->room);
     return code;
 }
 

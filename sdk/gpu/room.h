@@ -29,12 +29,15 @@
 #define GPU_WAITS 64u
 /* Where values begin in memories that the room makes. */
 #define GPU_ALIGNMENT 256u
-/* Memories for weights and states are not larger than this, so that one allocation is no obstacle. */
+/* Memories for several weights or parts of states are not larger than this, so that one allocation is no obstacle. */
 #define GPU_CHUNK_BYTES (UINT64_C(1) << 30)
 /* What a copy from the host passes through. */
 #define GPU_STAGING_BYTES (UINT64_C(4) << 20)
 /* What copies within a state pass through, at most or a row. */
 #define GPU_BOUNCE_BYTES (UINT64_C(1) << 18)
+
+/* While kernels are compiled, what is there is written to the cache so often at most. */
+#define GPU_KEEP_NANOSECONDS UINT64_C(2000000000)
 
 /* ---- instance and device ---- */
 
@@ -81,6 +84,7 @@ struct gpu_room {
     struct gpu_cache cache;
     _Atomic uint32_t children; /* modules, containers, states, buffers, queues */
     _Atomic uint32_t fresh;    /* pipelines that were made since the cache was written */
+    _Atomic uint64_t kept;     /* when that was begun in the midst of compiling, on the host's clock */
     uint32_t precompiles;      /* option precompile */
 };
 
@@ -120,7 +124,9 @@ struct gpu_arena {
 
 /* Bytes that a place of so many takes of its chunk. */
 uint64_t gpu_place_bytes(uint64_t bytes);
-/* Bytes that one chunk can hold at most. */
+/* Bytes that a place can have at most: those over the limit of a chunk get one of their own. */
+uint64_t gpu_place_most(const struct gpu_limits *limits);
+/* Bytes that one chunk of several places can hold at most. */
 uint64_t gpu_arena_limit(const struct gpu_limits *limits);
 /* An arena for up to `items` places; then a place for each; then the memories. */
 int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t memory_class, uint64_t items,
@@ -280,6 +286,12 @@ int32_t gpu_module_create(struct gpu_room *room, const struct accel_graph *const
 
 /* ---- claim.c, estimate.c ---- */
 
+/* Bytes of what a row is called for a node. */
+#define GPU_TITLE 64u
+/* What a row is called for a node, with the types that it reads: "matmul q4_0 x f32". May be `text`. */
+const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *graph, uint32_t node,
+                          char text[GPU_TITLE]);
+
 /* The first row that takes the node, or NULL with a reason. */
 const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
                                const char **out_reason);
@@ -361,7 +373,6 @@ struct gpu_container {
     struct gpu_room *room;
     struct gpu_kept *kept; /* sorted by key */
     uint32_t count;
-    uint32_t place_count;
     struct gpu_place *places;
     struct gpu_arena arena;
 };

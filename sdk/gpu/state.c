@@ -41,7 +41,7 @@ static int32_t count(struct gpu_state *state, struct accel_error *error)
 static int32_t place_parts(struct gpu_state *state, const struct accel_state_part *parts, struct accel_error *error)
 {
     struct gpu_room *room = state->room;
-    uint64_t widest = 0;
+    uint64_t widest = 0, most = gpu_place_most(&room->limits);
     int32_t code = gpu_arena_init(room, &state->arena, 0, state->part_count, error);
 
     if (code != ACCEL_OK)
@@ -49,11 +49,10 @@ static int32_t place_parts(struct gpu_state *state, const struct accel_state_par
     for (uint32_t p = 0; p < state->part_count; p++) {
         uint64_t pitch = gpu_state_pitch(parts[p].type, parts[p].row);
 
-        if (pitch == 0 || state->slots > state->arena.limit / pitch)
+        if (pitch == 0 || state->slots > most / pitch)
             return sdk_error(error, ACCEL_E_LIMIT,
                              "part %u of a state has %llu slots of %llu bytes, one memory of the device holds %llu", p,
-                             (unsigned long long)state->slots, (unsigned long long)pitch,
-                             (unsigned long long)state->arena.limit);
+                             (unsigned long long)state->slots, (unsigned long long)pitch, (unsigned long long)most);
         widest = pitch > widest ? pitch : widest;
         state->parts[p].pitch = pitch;
         state->parts[p].place = gpu_arena_place(&state->arena, pitch * state->slots);

@@ -12,10 +12,12 @@ tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
 
 accelctl_tests = \
 	%D%/bench.sh \
+	%D%/cache.sh \
 	%D%/damaged.sh \
 	%D%/doctor.sh \
 	%D%/eval.sh \
 	%D%/golden.sh \
+	%D%/limits.sh \
 	%D%/lost.sh \
 	%D%/gptq_reader.sh \
 	%D%/hostile.sh \

@@ -108,6 +108,8 @@ printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": [1]}\n{"n_prompt": -1, "sampl
 refuse "$work/bad.json" "bad.json:2: a test of llama-bench has n_prompt"
 printf '{"schema": "accelctl/bench/1", "facts": {}}\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: a document of accelctl bench has facts and rows"
+printf '{"schema": "accelctl/bench/1", "facts": {}, "rows": [], "interrupted": true}\n' >"$work/bad.json"
+refuse "$work/bad.json" "bad.json:1: that run was interrupted before its first test"
 printf '{"n_prompt": 16, "n_gen": 0, "samples_ns": [1e300]}\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: a time is below a picosecond or above a century"
 printf '[{"n_prompt": 16, "n_gen": 0, "samples_ns": [1]}]\n| more\n' >"$work/bad.json"

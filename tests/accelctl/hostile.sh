@@ -29,6 +29,12 @@ ended()
 ended open=exit 1 'driver second, open: it ended the process'
 ended set_create=exit 1 'driver second, set_create: it ended the process'
 ended run=exit 1 'driver second, run: it ended the process'
+# A model that writes no text is told before anything is loaded on the device.
+MOCK_HOSTILE=set_create=exit
+export MOCK_HOSTILE
+try 3 "$accelctl" run "$src/tests/fixtures/qwen2-tied" --drivers "$work/drivers" --device second -n 1 --prompt x
+one_error "tokenizer.json"
+unset MOCK_HOSTILE
 # A code without a text; codes that stand for files and for the user elsewhere.
 ended open=-4 4 'driver second: open failed with ACCEL_E_REFUSED and says no more'
 ended open=-1 1 'driver second: open failed with ACCEL_E_INVALID'
@@ -41,11 +47,80 @@ ended run=-14 1 'driver second: run says that it was cancelled'
 ended open=terminal 1 'driver second, open: ?[31mred???'
 ended run=terminal 1 'driver second, run: ?[31mred???'
 
-# await_handler: until the run handles an interrupt, which the shell on its way to it is not asked for; at most a minute
-await_handler()
+# A file that cannot be written is no input. /proc takes none.
+try 1 "$accelctl" snapshot /proc/x.json
+one_error "remedy: make room on the disk of /proc, or name a file"
+try 1 "$accelctl" plan "$q8" --out /proc/x.json
+one_error "remedy: make room on the disk of /proc, or name a file"
+
+# No device at all is wrong usage.
+# shellcheck disable=SC2086 # words
+for none in '' , ,,; do
+    try 2 "$accelctl" $hostile --device "$none"
+    one_error "--device names no device"
+done
+
+# A crash is named, and stays one; under a checker of addresses, too.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_sigbus=0:handle_abort=0
+export ASAN_OPTIONS
+ended compile=abort 134 'driver second, compile: the process crashes in it with SIGABRT (ACCEL_E_INTERNAL)'
+ended run=bus 135 'driver second, run: the process crashes in it with SIGBUS (ACCEL_E_INTERNAL)'
+# A checker of addresses tells of a full stack itself.
+sanitized ||
+    ended open=deep 139 'driver second, open: the process crashes in it with SIGSEGV (ACCEL_E_INTERNAL)'
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=run=abort try 134 "$accelctl" $hostile --json
+"$json" "$work/out" accelctl/error/1 || fail "the document of a crash"
+is "$(value error.exit)" 134 "its status"
+
+# An end without a word is told by the next start, once, and the driver is used as before.
+for slot in open compile; do
+    # shellcheck disable=SC2086 # words
+    MOCK_HOSTILE=$slot=_exit try 0 "$accelctl" $hostile
+    is "$(cat "$work/out" "$work/err")" "" "words of a process that $slot has ended"
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" $hostile
+    grep -q "^error: .*/second.so\" slot=\"$slot\" text=\"an earlier process ended" "$work/err" ||
+        { cat "$work/err"; fail "nobody tells that $slot ended a process"; }
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" $hostile
+    is "$(cat "$work/out" "$work/err")" "$text" "what is written when it was told"
+done
+# Where that driver is not asked for, nothing is told.
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=open=_exit try 0 "$accelctl" $hostile
+try 0 "$accelctl" devices --drivers "$MOCK_UNDER"
+grep -q 'second.so' "$work/err" && fail "an end in a driver that is not asked for is told"
+MOCK_TURNS=_exit try 0 "$accelctl" devices --drivers "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so"
+is "$(cat "$work/out" "$work/err")" "" "words of a process that a driver has ended"
+try 0 "$accelctl" devices --drivers "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so"
+grep -q '/turns.so" slot="enumerate" text="an earlier process ended' "$work/err" ||
+    { cat "$work/err"; fail "nobody tells that enumerate ended a process"; }
+
+# On a full disk: Mesa is asked to keep nothing, and an end in a driver has its remedy. /proc is always full.
+ended open=mesa 1 'driver second, open: keeps nothing: no'
+ordinary=$XDG_CACHE_HOME
+XDG_CACHE_HOME=/proc/nowhere
+ended open=mesa 1 'driver second, open: keeps nothing: true'
+ended compile=exit 1 'remedy: the disk of /proc/nowhere is full'
+# Whatever the folder is called.
+XDG_CACHE_HOME=$(printf '/proc/a"b\\\n\033[31mc')
+ended compile=exit 1 'remedy: the disk of /proc/a"b\??[31mc is full'
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=compile=exit try 1 "$accelctl" $hostile --json
+"$json" "$work/out" accelctl/error/1 || fail "the document of an end on a full disk"
+XDG_CACHE_HOME=$ordinary
+
+# A driver that compiles with all threads is lent one for each processor.
+processors=$(nproc)
+[ "$processors" -le 32 ] || processors=32
+ended compile=crew 4 "of $processors ranks $processors ran twice"
+
+# await_hanging: until the driver hangs or takes its time, and so the run handles an interrupt; at most a minute
+await_hanging()
 {
     tries=0
-    until case $(readlink "/proc/$pid/exe") in *accelctl) grep -q '^SigCgt:.*[2367abefABEF]$' "/proc/$pid/status" ;; *) false ;; esac; do
+    until [ -e "$work/hangs" ]; do
         tries=$((tries + 1))
         [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null || break
         sleep 0.1
@@ -54,15 +129,72 @@ await_handler()
 
 # A signal while the driver hangs: the command ends without it.
 for signal in INT:130 TERM:143; do
+    rm -f "$work/hangs"
     # shellcheck disable=SC2086 # words
-    MOCK_HOSTILE=run=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
+    MOCK_HANGS=$work/hangs MOCK_HOSTILE=run=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
     pid=$!
-    await_handler
+    await_hanging
     kill -${signal%:*} $pid
     wait $pid
     is $? ${signal#*:} "status after SIG${signal%:*} in a driver that hangs"
     grep -qF 'driver second, run: it does not end' "$work/err" ||
         { cat "$work/err"; fail "the driver that hangs is not told"; }
+done
+
+# Also where the caller has blocked them.
+if env --block-signal=ALRM true 2>/dev/null; then
+    rm -f "$work/hangs"
+    # shellcheck disable=SC2086 # words
+    MOCK_HANGS=$work/hangs MOCK_HOSTILE=run=hang env --block-signal=ALRM,TERM "$accelctl" $hostile \
+        >"$work/out" 2>"$work/err" </dev/null &
+    pid=$!
+    await_hanging
+    kill -TERM $pid
+    (sleep 60 && kill -KILL $pid) 2>/dev/null &
+    watchdog=$!
+    wait $pid
+    status=$?
+    kill $watchdog 2>/dev/null
+    is $status 143 "status after SIGTERM that the caller had blocked"
+    grep -qF 'driver second, run: it does not end' "$work/err" ||
+        { cat "$work/err"; fail "the driver that hangs is not told where signals are blocked"; }
+fi
+
+# A driver that is good in its probe and hangs in the process is named while it does, and ended by an interrupt at once.
+mkdir "$work/turns"
+chmod 755 "$work/turns"
+cp "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so" "$work/turns/"
+MOCK_TURNS=hang "$accelctl" devices --drivers "$work/turns" >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+tries=0
+until grep -q 'waiting for driver turns in enumerate, for 5 seconds so far' "$work/err" || [ $tries -ge 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+[ $tries -lt 600 ] || fail "a driver that hangs in enumerate is not named"
+kill -TERM $pid
+wait $pid
+is $? 143 "status after SIGTERM in enumerate"
+
+# While kernels are compiled, too: a driver that asks ends in time, one that does not is named; in JSON where that is
+# asked for.
+for how in slow:ACCEL_E_CANCELLED:'compiling was stopped' hang:ACCEL_E_TIMEOUT:'it does not end'; do
+    words=${how#*:}
+    rm -f "$work/hangs"
+    # shellcheck disable=SC2086 # words
+    MOCK_HANGS=$work/hangs MOCK_HOSTILE=compile=${how%%:*} "$accelctl" $hostile --json >"$work/out" 2>"$work/err" </dev/null &
+    pid=$!
+    await_hanging
+    kill -INT $pid
+    wait $pid
+    is $? 130 "status after SIGINT in compile=${how%%:*}"
+    "$json" "$work/out" accelctl/error/1 || fail "the document of an interrupt in compile=${how%%:*}"
+    is "$(value error.code)" "${words%%:*}" "code of compile=${how%%:*}"
+    is "$(value error.exit)" 130 "its status"
+    case $(value error.text) in
+    "driver second, compile: ${words#*:}"*) ;;
+    *) fail "text of compile=${how%%:*}: $(value error.text)" ;;
+    esac
 done
 
 # What it changes of its caller is put back.

@@ -39,7 +39,28 @@ check()
         is "$(cat "$work/out")" "$text" "text of $model on $device"
         try 0 "$accelctl" run "$model" --greedy -q -n 48 --prompt "Once upon a time" --device "$device"
         is "$(cat "$work/out")" "$text" "text of $model on $device, kept kernels"
+        # What is kept is told, and what the driver takes of the host's memory stands by its bytes.
+        try 0 "$accelctl" plan "$model" --json --device "$device"
+        has " kernels are kept compiled, 0 are to be compiled"
+        has "estimated by driver opencl: a record of every weight"
+        has "a driver beside cpu makes a copy for its device from the pages of the mapped file"
+        try 0 env XDG_CACHE_HOME="$work/nothing" "$accelctl" plan "$model" --json --device "$device"
+        has '"program"'
+        grep -qE '; 0 of [1-9][0-9]* kernels are kept compiled, [1-9][0-9]* are to be' "$work/out" ||
+            fail "a plan of $device without kept kernels does not say how many have to be compiled"
     done
+    # Warmed, nothing is left to compile; who waits without a terminal is told when it begins and when it is done.
+    try 0 env XDG_CACHE_HOME="$work/warm" POCL_CACHE_DIR="$work/warm/pocl" "$accelctl" cache warm "$q8" --device "$device"
+    has " are kept, 0 B before"
+    # Loading is in the time too, and is quick.
+    if sed -n 's/.* tried in \([0-9.]*\) s; .*/\1/p' "$work/out" | awk '{ exit !($1 > 4) }'; then
+        grep -q '^compiling kernels \.\.\.$' "$work/err" || fail "nothing says that kernels are being compiled"
+        grep -qE '^compiling kernels: [0-9.]+ s$' "$work/err" || fail "nothing says that kernels have been compiled"
+    fi
+    try 0 env XDG_CACHE_HOME="$work/warm" "$accelctl" plan "$q8" --json --device "$device"
+    has " kernels are kept compiled, 0 are to be compiled"
+    try 0 env XDG_CACHE_HOME="$work/warm" "$accelctl" cache clear opencl
+    has "1 file removed"
     try 0 env ACCEL_TEST_DEVICE="$device" "$ACCEL_TEST_BUILDDIR/tests/unit/session_fixtures"
     [ $failed = 0 ] || grep 'FAILED\|error' "$work/out" "$work/err"
     # A damaged file of kept kernels is compiled again.
@@ -63,6 +84,10 @@ check()
     try 0 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
     is "$(wc -c <"$target" | tr -d ' ')" 0 "bytes written through a link"
     planned_is_used "$device" "$f32"
+    # A recorded machine: what only the driver knows is said to be missing.
+    try 0 "$accelctl" snapshot "$work/machine.json"
+    try 0 "$accelctl" plan "$f32" --json --device "$device" --host "$work/machine.json"
+    has "and for compiled kernels is not in it: a plan that asks the driver says more"
     # What GPUs run: keys in parts, their merge, slices of large workgroups.
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device "$device" \
         --set opencl.arrangement=gpu
@@ -76,6 +101,9 @@ check()
     try 0 "$accelctl" plan "$f32" --device "$device"
     has "FITS on $device"
     has "estimated by driver opencl: planes of weights"
+    # Kernels with the types that they read, as the cpu driver prints them.
+    has "  embed f32 "
+    grep -qE "^  matmul f32 x (f32|f16|q8) +36 nodes" "$work/out" || fail "no types of matmul on $device"
 }
 
 # Devices of the drivers that are installed, and of those in the folders of .icd files that ACCEL_TEST_OPENCL_ICDS names,

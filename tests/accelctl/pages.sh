@@ -73,6 +73,7 @@ if command -v bash >/dev/null; then
     PATH=$ACCEL_TEST_BUILDDIR:$PATH
     ACCEL_PROFILE_PATH=$src/profiles
     export ACCEL_PROFILE_PATH
+    is "$(offer accelctl run -d cpu:cpu0,cp)" "cpu:cpu0,cpu:cpu0 cpu:cpu0,cpu cpu:cpu0,cpu0 " "devices in a list"
     is "$(offer accelctl profile show webg)" "webgpu " "profiles that bash offers"
     is "$(offer accelctl plan m --device t)" "t4 " "devices that bash offers"
     is "$(offer accelctl profile diff webgpu+saf)" "webgpu+safari " "profiles behind + that bash offers"

@@ -68,6 +68,23 @@ is $? 130 "status of an interrupted run with --json"
 "$json" "$work/out" accelctl/run/1 || fail "the document of an interrupted run"
 is "$(value stop)" interrupted "why it stopped"
 
+# A trace, too, which leaves no file then. The first bytes are the length of the header.
+header='{"long.input_ids":{"dtype":"I64","shape":[1,20000],"data_offsets":[0,160000]}}'
+{
+    printf '\116\0\0\0\0\0\0\0%s' "$header"
+    head -c 160000 /dev/zero
+} >"$work/ids.safetensors"
+"$accelctl" trace "$work/model" --set context=200000tok --stepwise --json -i "$work/ids.safetensors" -o "$work/stages" \
+    >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+await_handler
+kill -INT $pid
+wait $pid
+is $? 130 "status of an interrupted trace"
+"$json" "$work/out" accelctl/error/1 || { cat "$work/out" "$work/err"; fail "the document of an interrupted trace"; }
+is "$(value error.code)" ACCEL_E_CANCELLED "the error of an interrupted trace"
+[ -e "$work/stages" ] && fail "an interrupted trace wrote a file"
+
 begin
 await "$work/out" 100
 : >"$work/model/model.safetensors"
@@ -75,6 +92,27 @@ wait $pid
 is $? 3 "status after the file shrank"
 grep -q "^accelctl: $work/model/model.safetensors: the file shrank" "$work/err" ||
     { cat "$work/err"; fail "the file that shrank is not named"; }
+
+# What is written over weights in use may be any text's: the run ends and says so. A new file of the old one's name is fine.
+begin -n 3000 --set kv.full=slide
+await "$work/out" 100
+dd if=/dev/zero of="$work/model/model.safetensors" bs=4096 seek=40 count=1 conv=notrunc 2>"$work/dd"
+wait $pid
+is $? 3 "status after the file was written to"
+grep -q "^accelctl: $work/model/model.safetensors: the file was written to" "$work/err" ||
+    { cat "$work/err"; fail "the file that was written to is not named"; }
+
+# In JSON, whether the step in which it shrank touches what is gone or not.
+begin --json
+await_handler
+sleep 0.5
+: >"$work/model/model.safetensors"
+wait $pid
+is $? 3 "status after the file shrank, with --json"
+"$json" "$work/out" accelctl/error/1 || { cat "$work/out" "$work/err"; fail "no document after the file shrank"; }
+case $(value error.code) in ACCEL_E_IO | ACCEL_E_CORRUPT) ;; *) fail "the error of a file that shrank" ;; esac
+is "$(value error.exit)" 3 "its status"
+is "$(cat "$work/err")" "" "the error output beside a document"
 
 # Each file that a command has open is guarded, not the first alone: here that which reads a text to calibrate with. A
 # pipe can be opened when that file is mapped.

@@ -40,7 +40,21 @@ for code in 0 1 2 3 4 5 130; do
 done
 grep -q '^  ACCEL_COMPILE_MILLISECONDS time' "$work/out" || fail "--help runs a name and its text together"
 try 4 "$accelctl" run "$q8" --device gpu
-grep -q "remedy: one device is named, as DRIVER:ID" "$work/err" || fail "nothing says how a device is named"
+one_error "there is no device gpu that is hardware; here are cpu:cpu0 (cpu)"
+grep -q "remedy: a device is named as DRIVER:ID" "$work/err" || fail "nothing says how a device is named"
+# By kind, by id, the first of a list that is here, with the platform and without; a misspelt one names the choices.
+for name in cpu0 nothing,cpu gpu,cpu0 npu,cpu:cpu0,nothing; do
+    try 0 "$accelctl" plan "$q8" --device "$name"
+    has "on cpu:cpu0: needs"
+done
+try 0 "$accelctl" plan "$q8" --platform cpu --device cpu0
+has "on cpu:cpu0: needs"
+try 4 "$accelctl" plan "$q8" --platform cpu --device cpu1
+one_error "of the platform cpu here are cpu:cpu0 (cpu)"
+try 0 "$accelctl" devices --names
+is "$(cat "$work/out")" "cpu:cpu0
+cpu
+cpu0" "names that --device takes"
 try 0 "$accelctl" --version
 try 2 "$accelctl"
 one_error "wants a verb"

@@ -38,6 +38,7 @@ has "remedy: "
 validate=
 [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ] && validate="--set vulkan.validation=true"
 ran=0
+long="Once upon a time there was a little girl called Lily who lived in a small house near the wood with her mother."
 # fails MODEL OPTION=VALUE TEXT: the option is refused in these words
 fails() {
     "$accelctl" run "$1" --device vulkan --set "vulkan.$2" -q -n 1 --prompt x >"$work/out" 2>&1 &&
@@ -80,6 +81,38 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
         --set vulkan.arrangement=gpu --set vulkan.features=-subgroup,-dot \
         --set vulkan.tuning=row-group=64,attention=32,slices=4,parts=4
     is "$(cat "$work/out")" "$text" "text as tuned by $icd"
+    # Loads of words in place of 16 and 8 bits, and products of matrices where the device multiplies them.
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
+        --set vulkan.arrangement=gpu --set vulkan.features=-storage16,-storage8
+    is "$(cat "$work/out")" "$text" "text by loads of words by $icd"
+    try 0 "$accelctl" devices
+    if grep -q "subgroup.*,matrix" "$work/out"; then
+        for features in auto -matrix; do
+            # shellcheck disable=SC2086
+            try 0 "$accelctl" run "$q8" --greedy -q -n 16 --prompt "$long" --device vulkan $validate \
+                --set compute.activations=q8 --set vulkan.arrangement=gpu --set vulkan.features=$features
+            cp "$work/out" "$work/text.$features"
+        done
+        is "$(cat "$work/text.auto")" "$(cat "$work/text.-matrix")" "text by matrices by $icd"
+        echo "checked: matrices of $icd"
+    fi
+    # Settings of every driver come to this one, and are not passed over where it cannot do them.
+    try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan \
+        --set kernels.subgroups=off --set kernels.precompile=true
+    is "$(cat "$work/out")" "$text" "text without subgroups by $icd"
+    try 4 "$accelctl" run "$f32" -q -n 1 --prompt x --device vulkan --set vulkan.features=none --set kernels.subgroups=on
+    one_error "option subgroups: on, and the device has none that kernels can use"
+    try 4 "$accelctl" run "$f32" -q -n 1 --prompt x --device vulkan --set optimization=high
+    one_error "optimization=high is for drivers that know it, and the driver vulkan does not"
+    for on in true false; do
+        try 0 "$accelctl" plan "$f32" --json --device vulkan --set kernels.precompile=$on
+        value verdict.needed >"$work/needed.$on"
+    done
+    is "$(cat "$work/needed.true")" "$(cat "$work/needed.false")" "planned bytes with kernels compiled before and by use"
+    # Kernels with the types that they read, as the cpu driver prints them.
+    try 0 "$accelctl" plan "$q8" --device vulkan
+    has "  embed q8_0 "
+    grep -qE "^  matmul q8_0 x (f32|f16|q8) +31 nodes" "$work/out" || fail "no types of matmul by $icd"
     fails "$f32" features=-x "is no feature to leave out"
     fails "$f32" tuning=row-group=63 "is no number that fits"
     fails "$f32" tuning=rows "is no NAME=NUMBER"

@@ -36,6 +36,12 @@ try 2 "$kit" "$cpu" --filter 'add/*' --device cpu7 --seed 1
 has "driver cpu has no device cpu7 here; it has cpu0"
 try 0 "$kit" "$cpu" --filter 'add/*' --device cpu:cpu0 --rounds 0 --seed 1
 try 2 "$kit" "$cpu" --seed x
+# Each option reaches the driver, the first as well as the last, and there is an end to them.
+try 1 "$kit" "$cpu" --filter 'add/*' --seed 1 --set none=1 --set isa=scalar
+has "cpu.none"
+try 1 "$kit" "$cpu" --filter 'add/*' --seed 1 --set isa=scalar --set none=1
+has "cpu.none"
+try 2 "$kit" "$cpu" --set isa=scalar --set isa=scalar --set isa=scalar --set isa=scalar --set isa=scalar
 try 2 "$kit" "$work/none.so"
 try 0 "$kit" --list
 is "$(grep -c '^matmul/q4_0$' "$work/out")" 1 "names of tests"
@@ -69,6 +75,15 @@ try 1 "$kit" "$mocks/spoils_descriptors.so" --filter 'manners/*' --rounds 1 --se
 has "descriptors are open after them"
 try 0 "$kit" "$mocks/spoils_threads.so" --filter 'manners/descriptors' --rounds 1 --seed 3
 try 0 "$kit" "$mocks/spoils_descriptors.so" --filter 'add/*' --rounds 1 --seed 3
+
+# What a driver makes itself is told to the host; one that does not tell has a row with its reason.
+try 0 "$kit" "$cpu" --filter 'memory/account' --seed 3
+has "the driver leaves buffers to the core, which counts them"
+try 0 "$kit" "$mocks/counted.so" --filter 'memory/account' --seed 3
+is "$(grep -c 'no .account' "$work/out")" 0 "rows of a driver that counts"
+grep -q "^memory  *1  *0  *0 " "$work/out" || { cat "$work/out"; fail "a driver that counts does not pass"; }
+try 0 "$kit" "$mocks/uncounted.so" --filter 'memory/account' --seed 3
+has "no .account.: buffers of [0-9]* bytes were made, and the host was told of 0"
 
 # Failures that are known.
 printf 'accel-conformance: 1\nunsupported:\n  - test: gate/*\n    because: not written yet\n' >"$work/known.yaml"

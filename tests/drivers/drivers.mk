@@ -37,9 +37,17 @@ tests_drivers_cpu_matmul_LDADD = $(drivers_rig_libs)
 tests_drivers_cpu_rows_SOURCES = %D%/cpu_rows.c $(drivers_cpu)
 tests_drivers_cpu_rows_LDADD = $(drivers_rig_libs)
 
+drivers_tests += tests/drivers/gpu_features
+tests_drivers_gpu_features_SOURCES = %D%/gpu_features.c %D%/stub.h %D%/stub.c
+tests_drivers_gpu_features_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
+
 drivers_tests += tests/drivers/gpu_cache
 tests_drivers_gpu_cache_SOURCES = %D%/gpu_cache.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_cache_LDADD = libaccel-gpu.la $(drivers_sdk_libs)
+
+drivers_tests += tests/drivers/gpu_compile
+tests_drivers_gpu_compile_SOURCES = %D%/gpu_compile.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
+tests_drivers_gpu_compile_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
 
 drivers_tests += tests/drivers/gpu_room
 tests_drivers_gpu_room_SOURCES = %D%/gpu_room.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c

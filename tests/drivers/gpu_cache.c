@@ -18,6 +18,7 @@
 struct gpu_device {
     const char *compiled;
     char given[64];
+    char others[64]; /* what cache_write was given last */
     uint8_t kind;
 };
 
@@ -26,9 +27,15 @@ static void fingerprint(const struct gpu_device *device, uint8_t out_fingerprint
     memset(out_fingerprint, device->kind, 16);
 }
 
-static int32_t cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
+static int32_t cache_write(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error)
 {
     size_t half = strlen(device->compiled) / 2;
+
+    assert_true(count < sizeof device->others);
+    assert_int_equal(count == 0, others == NULL);
+    memset(device->others, 0, sizeof device->others);
+    memcpy(device->others, count == 0 ? "" : others, count);
 
     if (writer->write(writer, device->compiled, half, error) != ACCEL_OK)
         return ACCEL_E_IO;
@@ -189,12 +196,14 @@ static void writes_beside(void **state)
 
     open_cache(&cache, &stub, &device);
     assert_string_equal(device.given, "other kernels");
-    /* What another process has written meanwhile is read before it is written over. */
+    /* What another process has written meanwhile is written again; the device keeps nothing of it. */
     device.given[0] = '\0';
     device.compiled = "still other kernels";
     gpu_cache_store(&cache);
-    assert_string_equal(device.given, "other kernels");
+    assert_string_equal(device.others, "other kernels");
+    assert_string_equal(device.given, "");
     gpu_cache_close(&cache);
+    assert_int_equal(stub.blocks, 0);
 }
 
 /* Names of files, how old they are, and whether they go when a device is opened. */

@@ -268,6 +268,30 @@ static void pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeli
     drop(device->fake, pipeline, &device->fake->pipelines);
 }
 
+/* A byte for each pipeline, and those of others behind them. */
+static int32_t cache_write(struct gpu_device *device, const void *others, uint64_t bytes,
+                           const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    struct fake *fake = device->fake;
+    char text[64];
+    int32_t code;
+
+    pthread_mutex_lock(&fake->lock);
+    assert_true(fake->compiled <= sizeof text);
+    memset(text, 'k', sizeof text);
+    fake->compiled_when_written = fake->compiled;
+    fake->written++;
+    pthread_mutex_unlock(&fake->lock);
+    code = writer->write(writer, text, fake->compiled_when_written, error);
+    return code == ACCEL_OK && bytes != 0 ? writer->write(writer, others, bytes, error) : code;
+}
+
+static int32_t cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
+{
+    (void)device, (void)bytes, (void)count, (void)error;
+    return ACCEL_OK;
+}
+
 static int32_t list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t launches,
                            struct gpu_list **out_list, struct accel_error *error)
 {
@@ -510,6 +534,8 @@ const struct gpu_api fake_api = {
     .memory_address = memory_address,
     .pipeline_create = pipeline_create,
     .pipeline_free = pipeline_free,
+    .cache_write = cache_write,
+    .cache_read = cache_read,
     .list_create = list_create,
     .list_record = list_record,
     .list_free = list_free,

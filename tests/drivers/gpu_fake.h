@@ -30,6 +30,8 @@ struct fake {
     uint32_t submits, runs;
     uint32_t memories, pipelines, lists, queues; /**< alive */
     uint32_t compiled;                           /**< pipelines made so far */
+    uint32_t compiled_when_written;              /**< those of them that the cache was written with last */
+    uint32_t written;                            /**< times that it was */
     int64_t counted[ACCEL_MEMORY_END];           /**< bytes told by account, by class */
     uint32_t faults;
     char fault[128]; /**< the first */

@@ -664,6 +664,29 @@ static void planned_is_used(void **state)
     }
 }
 
+/* What is larger than a chunk has one of its own, and the next one begins another. */
+static void large_places_have_memories_of_their_own(void **state)
+{
+    struct gpu_memory *chunks[4] = {NULL};
+    uint64_t sizes[4] = {0};
+    struct gpu_arena arena = {.chunks = chunks, .sizes = sizes, .limit = 1024};
+    const struct gpu_limits limits = {.memory_bytes = 4097, .binding_bytes = 512};
+    struct gpu_place places[4];
+
+    (void)state;
+    places[0] = gpu_arena_place(&arena, 256);
+    places[1] = gpu_arena_place(&arena, 4000);
+    places[2] = gpu_arena_place(&arena, 300);
+    places[3] = gpu_arena_place(&arena, 300);
+    assert_int_equal(arena.count, 3);
+    assert_int_equal(places[1].chunk, 1);
+    assert_int_equal(places[1].offset, 0);
+    assert_int_equal(sizes[1], 4096);
+    assert_int_equal(places[2].chunk, 2);
+    assert_int_equal(places[3].offset, 512);
+    assert_int_equal(gpu_place_most(&limits), 4096);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -680,6 +703,7 @@ int main(void)
         cmocka_unit_test(symbols_change_in_flight),
         cmocka_unit_test(states_move_their_slots),
         cmocka_unit_test(fills_any_bytes),
+        cmocka_unit_test(large_places_have_memories_of_their_own),
         cmocka_unit_test(threads_share_a_device),
     };
 

@@ -127,10 +127,10 @@ static int32_t read_kernels(struct gpu_device *device, const void *bytes, uint64
     return count % 2 == 0 ? ACCEL_OK : accel_error_set(error, ACCEL_E_CORRUPT, "an odd number of bytes");
 }
 
-static int32_t write_kernels(struct gpu_device *device, const struct accel_blob_writer *writer,
-                             struct accel_error *error)
+static int32_t write_kernels(struct gpu_device *device, const void *others, uint64_t count,
+                             const struct accel_blob_writer *writer, struct accel_error *error)
 {
-    (void)device;
+    (void)device, (void)others, (void)count;
     return writer->write(writer, "new", 3, error);
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =hang, =mask, =terminal, or =CODE, a number that is answered without a text. */
+ * SLOT=exit, =_exit, =abort, =bus, =deep (of calls), =hang, =mask, =terminal, =mesa (tells whether Mesa may keep
+ * files), or =CODE, a number that is answered without a text. compile=slow is none: it takes a minute and asks whether
+ * to go on. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,23 @@ static const struct {
     char text[sizeof(NOTE)];
 } note __attribute__((__section__(".note.accel"), __used__, __aligned__(4))) = {6, sizeof(NOTE) - 1, 1, "accel", NOTE};
 
+/* Makes the file that MOCK_HANGS names: a test sends its signal then. */
+static void tell_hanging(void)
+{
+    const char *path = getenv("MOCK_HANGS");
+    FILE *file = path == NULL ? NULL : fopen(path, "w");
+    if (file != NULL)
+        fclose(file);
+}
+
+/* Calls itself until the stack is full. */
+static uint32_t go_deep(uint32_t depth)
+{
+    volatile char frame[4096];
+    frame[depth % sizeof(frame)] = 1;
+    return depth == UINT32_MAX ? 0 : go_deep(depth + 1) + (uint32_t)frame[depth % sizeof(frame)];
+}
+
 static int32_t before(const char *slot, struct accel_error *error)
 {
     const char *how = getenv("MOCK_HOSTILE");
@@ -30,6 +50,24 @@ static int32_t before(const char *slot, struct accel_error *error)
     how += length + 1;
     if (strcmp(how, "exit") == 0)
         exit(0);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "bus") == 0)
+        raise(SIGBUS);
+    if (strcmp(how, "deep") == 0)
+        return (int32_t)go_deep(0);
+    if (strcmp(how, "mesa") == 0) {
+        const char *value = getenv("MESA_SHADER_CACHE_DISABLE");
+        error->code = ACCEL_E_IO;
+        snprintf(error->text, sizeof(error->text), "keeps nothing: %s", value == NULL ? "no" : value);
+        return error->code;
+    }
+    if (strcmp(how, "_exit") == 0)
+        _exit(0);
+    if (strcmp(how, "hang") == 0 || strcmp(how, "slow") == 0)
+        tell_hanging();
+    if (strcmp(how, "slow") == 0 || strcmp(how, "crew") == 0)
+        return ACCEL_OK;
     while (strcmp(how, "hang") == 0)
         pause();
     if (strcmp(how, "mask") == 0) {
@@ -45,6 +83,41 @@ static int32_t before(const char *slot, struct accel_error *error)
     return error->code;
 }
 
+static void count_rank(void *argument, uint32_t rank, uint32_t ranks)
+{
+    (void)rank, (void)ranks;
+    atomic_fetch_add((atomic_uint *)argument, 1);
+}
+
+/* Twice: the threads of the first time do for the second. */
+static int32_t tell_crew(const struct accel_crew *crew, struct accel_error *error)
+{
+    atomic_uint ran = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        if (crew->run(crew, crew->ranks, count_rank, &ran, error) != ACCEL_OK)
+            return error->code;
+    error->code = ACCEL_E_REFUSED;
+    snprintf(error->text, sizeof(error->text), "of %u ranks %u ran twice", crew->ranks, (unsigned)ran / 2);
+    return ACCEL_E_REFUSED;
+}
+
+static int32_t compiling(const struct accel_task *task, struct accel_error *error)
+{
+    const char *how = getenv("MOCK_HOSTILE");
+    int32_t code = ACCEL_OK;
+    if (how != NULL && strcmp(how, "compile=crew") == 0)
+        return tell_crew(task->crew, error);
+    for (uint32_t i = 0; how != NULL && strcmp(how, "compile=slow") == 0 && i < 600 && code == ACCEL_OK; i++) {
+        code = task->progress(task, i, 600);
+        usleep(100000);
+    }
+    if (code != ACCEL_OK) {
+        error->code = code;
+        snprintf(error->text, sizeof(error->text), "compiling was stopped");
+    }
+    return code;
+}
+
 __attribute__((__visibility__("default"))) int32_t
 accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **out_driver, struct accel_error *error);
 __attribute__((__visibility__("default"))) int32_t
@@ -55,5 +128,6 @@ accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **o
     (void)minor;
     *out_driver = under == NULL ? NULL : second_load(under);
     second.before = before;
+    second.compiling = compiling;
     return *out_driver != NULL ? ACCEL_OK : (error->code = ACCEL_E_NOT_FOUND);
 }

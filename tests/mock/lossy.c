@@ -6,8 +6,6 @@
 #include "tests/mock/second.h"
 
 #include <accel/driver/note.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static const struct accel_option losing = {.size = sizeof(losing),
                                            .type = ACCEL_OPTION_INTEGER,
@@ -22,15 +20,11 @@ SDK_EXPORT int32_t accel_driver_query(uint32_t major, uint32_t minor, const stru
                                       struct accel_error *error)
 {
     static struct accel_driver driver;
-    const char *build = getenv("ACCEL_TEST_BUILDDIR");
-    const struct accel_driver *loaded;
-    char path[4096];
+    const struct accel_driver *loaded = second_load_built();
 
     (void)major;
     (void)minor;
     (void)error;
-    snprintf(path, sizeof(path), "%s/plugins/cpu/.libs/cpu.so", build == NULL ? "." : build);
-    loaded = second_load(path);
     if (loaded == NULL)
         return ACCEL_E_NOT_FOUND;
     driver = *loaded;

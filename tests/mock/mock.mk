@@ -156,3 +156,18 @@ tests_mock_spoils_threads_la_LIBADD = $(driver_libs) -lpthread
 tests_mock_spoils_descriptors_la_SOURCES = %D%/spoils.c
 tests_mock_spoils_descriptors_la_LDFLAGS = $(test_driver_ldflags)
 tests_mock_spoils_descriptors_la_LIBADD = $(driver_libs)
+
+mock_drivers += tests/mock/narrow.la
+tests_mock_narrow_la_SOURCES = %D%/narrow.c %D%/second.c %D%/second.h
+tests_mock_narrow_la_LDFLAGS = $(test_driver_ldflags)
+# Objects of its own: second.c is part of tests as well.
+tests_mock_narrow_la_CFLAGS = $(AM_CFLAGS)
+
+mock_drivers += tests/mock/uncounted.la tests/mock/counted.la
+tests_mock_uncounted_la_SOURCES = %D%/uncounted.c
+tests_mock_uncounted_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_uncounted_la_LIBADD = $(driver_libs)
+tests_mock_counted_la_SOURCES = %D%/uncounted.c
+tests_mock_counted_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOUNTED
+tests_mock_counted_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_counted_la_LIBADD = $(driver_libs)

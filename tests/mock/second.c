@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct second_control second;
@@ -65,7 +66,11 @@ static int32_t compile(struct accel_driver_device *device, const struct accel_gr
                        const struct accel_task *task, struct accel_driver_module **out_module,
                        struct accel_error *error) ACCEL_NOEXCEPT
 {
-    int32_t code = real.device->compile(device, graphs, graph_count, options, source, writer, task, out_module, error);
+    int32_t code = begin("compile", error);
+    if (code == ACCEL_OK && second.compiling != NULL)
+        code = second.compiling(task, error);
+    if (code == ACCEL_OK)
+        code = real.device->compile(device, graphs, graph_count, options, source, writer, task, out_module, error);
     if (code != ACCEL_OK)
         return code;
     real.module = (*out_module)->table;
@@ -126,4 +131,12 @@ const struct accel_driver *second_load(const char *path)
     driver.attach = attach;
     memset(&second, 0, sizeof(second));
     return &driver;
+}
+
+const struct accel_driver *second_load_built(void)
+{
+    const char *build = getenv("ACCEL_TEST_BUILDDIR");
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/plugins/cpu/.libs/cpu.so", build == NULL ? "." : build);
+    return second_load(path);
 }

@@ -12,13 +12,17 @@
 struct second_control {
     uint64_t runs;   /* that the device has done */
     uint64_t losing; /* the run from which on it is lost, counted from 1; 0: it never is */
-    int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what "open", "set_create" and "run" do
-                                                                       first; a failure is their answer */
+    int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what "open", "compile", "set_create" and
+                                                                       "run" do first; a failure is their answer */
+    int32_t (*compiling)(const struct accel_task *task, struct accel_error *error); /* NULL, or the same of compile */
 };
 
 extern struct second_control second;
 
 /** Loads the cpu driver's file and hands out the driver "second"; NULL where it cannot. */
 const struct accel_driver *second_load(const char *path);
+
+/** second_load of the cpu driver of the build under test, which ACCEL_TEST_BUILDDIR names. */
+const struct accel_driver *second_load_built(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sin: good in its probe, and ends the process that enumerates it: MOCK_TURNS says how, "segv", "exit" or "hang". Where
- * that ends in '!' the probe fares alike. */
+/* Sin: good in its probe, and ends the process that enumerates it: MOCK_TURNS says how, "segv", "exit", "_exit" or
+ * "hang". Where that ends in '!' the probe fares alike. */
 #define _GNU_SOURCE
 #define MOCK_NAME "turns"
 #include "tests/mock/mock.h"
@@ -18,6 +18,8 @@ static void turn(void)
         return;
     if (strncmp(how, "exit", 4) == 0)
         exit(0);
+    if (strncmp(how, "_exit", 5) == 0)
+        _exit(0);
     while (strncmp(how, "hang", 4) == 0)
         pause();
     raise(SIGSEGV);

@@ -217,7 +217,7 @@ static void one_that_ended_a_process_waits(void **state)
     static const struct {
         const char *how;
         int end;
-    } ways[] = {{"segv", SIGSEGV}, {"exit", 1000}, {"hang", SIGTERM}};
+    } ways[] = {{"segv", SIGSEGV}, {"exit", 1000}, {"_exit", 1000}, {"hang", SIGTERM}};
     struct place *place = *state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         struct accel_device *device = NULL;
@@ -233,6 +233,7 @@ static void one_that_ended_a_process_waits(void **state)
         assert_int_equal(discover_in_child(place, ways[i].how), 1007);
         unsetenv("MOCK_TURNS");
         context = discover(place, 0);
+        assert_null(strstr(place->log, "an earlier process ended")); /* it was told once */
         assert_int_equal(attached(place, "turns"), 0);
         assert_true(has_device(context, "turns:mock0"));
         assert_int_equal(accel_device_open(context, "turns", NULL, 0, &device, &error), ACCEL_E_UNSUPPORTED);
@@ -265,8 +266,10 @@ static void marks_go(void **state)
 {
     struct place *place = *state;
     char command[512];
-    snprintf(command, sizeof(command), "mkdir -p '%s'; mkdir '%s/attaching.x'; echo >'%s/attaching.999999999.a'",
-             place->cache, place->cache, place->cache);
+    snprintf(command, sizeof(command),
+             "mkdir -p '%s'; mkdir '%s/attaching.x'; echo >'%s/attaching.999999999.a'; "
+             "touch -d '2 days ago' '%s/attaching.999999999.a'",
+             place->cache, place->cache, place->cache, place->cache);
     assert_int_equal(system(command), 0);
     end(discover(place, 0));
     assert_int_equal(discover_in_child(place, "segv"), SIGSEGV);
@@ -274,6 +277,53 @@ static void marks_go(void **state)
     end(discover(place, 0));
     snprintf(command, sizeof(command), "test \"$(ls '%s' | tr '\\n' ' ')\" = 'attaching.x plugins.cache '",
              place->cache);
+    assert_int_equal(system(command), 0);
+}
+
+/* Changes a byte of the one mark: of where its process is known (8), or of when that began (16). */
+static void change_mark(const struct place *place, unsigned at)
+{
+    char command[512];
+    snprintf(command, sizeof(command),
+             "printf '\\001\\002' | dd of=\"$(ls '%s'/attaching.*)\" bs=1 seek=%u conv=notrunc 2>/dev/null",
+             place->cache, at);
+    assert_int_equal(system(command), 0);
+}
+
+/* A process of another machine or container cannot be seen, and may live. */
+static void marks_of_elsewhere_say_nothing(void **state)
+{
+    struct place *place = *state;
+    char command[512];
+    struct accel_context *context;
+    end(discover(place, 0));
+    assert_int_equal(discover_in_child(place, "segv"), SIGSEGV);
+    unsetenv("MOCK_TURNS");
+    change_mark(place, 8);
+    context = discover(place, 0);
+    assert_true(find_plugin(context, "turns")->from_cache);
+    end(context);
+    snprintf(command, sizeof(command), "ls '%s'/attaching.* >/dev/null && touch -d '2 days ago' '%s'/attaching.*",
+             place->cache, place->cache);
+    assert_int_equal(system(command), 0);
+    end(discover(place, 0));
+    snprintf(command, sizeof(command), "! ls '%s'/attaching.* 2>/dev/null", place->cache);
+    assert_int_equal(system(command), 0);
+}
+
+/* Another process that has the number by now does not stand for the one that ended. */
+static void a_number_that_is_used_again(void **state)
+{
+    struct place *place = *state;
+    char command[512];
+    end(discover(place, 0));
+    assert_int_equal(discover_in_child(place, "segv"), SIGSEGV);
+    unsetenv("MOCK_TURNS");
+    snprintf(command, sizeof(command), "mv '%s'/attaching.* '%s/attaching.%ld.XXXXXX'", place->cache, place->cache,
+             (long)getppid());
+    assert_int_equal(system(command), 0);
+    end(discover(place, 0));
+    snprintf(command, sizeof(command), "! ls '%s'/attaching.* 2>/dev/null", place->cache);
     assert_int_equal(system(command), 0);
 }
 
@@ -287,6 +337,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_ended_a_process_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_ended_a_process_is_probed_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(marks_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(marks_of_elsewhere_say_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_number_that_is_used_again, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("device_late", tests, NULL, NULL);
 }

@@ -73,7 +73,8 @@ static int tear_down(void **state)
 }
 
 /* Opens the device in a mode and compiles the sum. */
-static int32_t compile(struct place *place, const char *mode, struct accel_error *error)
+static int32_t compile_with(struct place *place, const char *mode, const struct accel_task *task,
+                            struct accel_error *error)
 {
     struct accel_given given = {.key = "compiler.mode", .value = mode, .origin = "the test"};
     struct accel_device *device = NULL;
@@ -83,12 +84,17 @@ static int32_t compile(struct place *place, const char *mode, struct accel_error
     place->log[0] = '\0';
     if (accel_device_open(place->context, "compiler:d0", &given, 1, &device, error) != ACCEL_OK)
         fail_msg("%s", error->text);
-    code = accel_module_create(device, &place->sum.graph, 1, NULL, NULL, NULL, &module, error);
+    code = accel_module_create(device, &place->sum.graph, 1, NULL, NULL, task, &module, error);
     assert_int_equal(module != NULL, code == ACCEL_OK);
     accel_module_free(module);
     accel_device_free(device);
     print_message("%s: %s\n", mode, error->text);
     return code;
+}
+
+static int32_t compile(struct place *place, const char *mode, struct accel_error *error)
+{
+    return compile_with(place, mode, NULL, error);
 }
 
 static bool worked(const struct place *place)
@@ -145,6 +151,25 @@ static void a_hang_is_ended(void **state)
     assert_int_equal(error.native, 0);
     assert_int_equal(compile(*state, "hang", &error), ACCEL_E_TIMEOUT);
     assert_non_null(strstr(error.text, "(in quarantine)"));
+}
+
+static int32_t stop(const struct accel_task *task, uint64_t done, uint64_t total)
+{
+    (void)task, (void)done, (void)total;
+    return ACCEL_E_CANCELLED;
+}
+
+/* The caller need not wait for a deadline; nothing is held against the graph. */
+static void a_caller_may_stop_it(void **state)
+{
+    const struct accel_task task = {.size = sizeof(task), .progress = stop};
+    struct accel_error error;
+    setenv("ACCEL_COMPILE_MILLISECONDS", "60000", 1);
+    assert_int_equal(compile_with(*state, "hang", &task, &error), ACCEL_E_CANCELLED);
+    assert_non_null(strstr(error.text, "driver compiler: compiling was stopped in its worker"));
+    assert_true(worked(*state));
+    assert_int_equal(compile_with(*state, "hang", &task, &error), ACCEL_E_CANCELLED);
+    assert_true(worked(*state));
 }
 
 static void memory_has_a_limit(void **state)
@@ -252,11 +277,8 @@ static void a_job_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_blob_is_made_once),
-        TEST(each_end_is_an_error),
-        TEST(a_hang_is_ended),
-        TEST(memory_has_a_limit),
-        TEST(a_damaged_blob_reaches_no_driver),
+        TEST(a_blob_is_made_once),  TEST(each_end_is_an_error), TEST(a_hang_is_ended),
+        TEST(a_caller_may_stop_it), TEST(memory_has_a_limit),   TEST(a_damaged_blob_reaches_no_driver),
         TEST(a_job_comes_back),
     };
     return cmocka_run_group_tests_name("device_worker", tests, NULL, NULL);

@@ -142,6 +142,47 @@ static void test_device(void **state)
     assert_null(note_of(b->plan, "fallback.device", ""));
 }
 
+/* By kind, by id, from a list; what is software is no answer to a kind, and nothing is taken that was not named. */
+static void test_device_choice(void **state)
+{
+    static const struct {
+        const char *name, *found; /* NULL: none is */
+    } rows[] = {
+        {"gpu", "farm:c"},
+        {"npu", NULL},
+        {"cpu", "farm:a"},
+        {"other", "farm:d"},
+        {"c", "farm:c"},
+        {"b", "farm:b"},
+        {"x,gpu", "farm:c"},
+        {"npu,c", "farm:c"},
+        {"d,a", "farm:d"},
+        {"npu,x", NULL},
+        {"farm:z,farm:a", "farm:a"},
+        {"farm", "farm:a"},
+        {",", NULL},
+        {"", NULL},
+        {"GPU", NULL},
+        {"gp", NULL},
+    };
+    struct bench *b = *state;
+    b->farm.devices[1] =
+        (struct farm_device){.id = "b", .kind = ACCEL_DEVICE_GPU, .flags = ACCEL_DEVICE_SOFTWARE, .bytes = 1u << 30};
+    b->farm.devices[2] = (struct farm_device){.id = "c", .kind = ACCEL_DEVICE_GPU, .bytes = 1u << 30};
+    b->farm.devices[3] = (struct farm_device){.id = "d", .kind = ACCEL_DEVICE_OTHER, .bytes = 1u << 30};
+    b->farm.count = 4;
+    open_context(b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int32_t code = create(b, rows[i].name, NULL, NULL, NULL, NULL);
+        if (code != (rows[i].found ? ACCEL_OK : ACCEL_E_NOT_FOUND))
+            fail_msg("%s: %s", rows[i].name, b->error.text);
+        if (rows[i].found)
+            assert_string_equal(accel_plan_device(b->plan)->name, rows[i].found);
+        else
+            assert_error(b, "farm:a (cpu), farm:b (gpu, software), farm:c (gpu), farm:d (other)", rows[i].name);
+    }
+}
+
 /* An operator, the type of K and V, and attention: the same answer of a driver, and a policy for each. */
 static void test_nodes(void **state)
 {
@@ -274,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device_choice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_f16, set_up, tear_down),

@@ -173,9 +173,9 @@ static void test_device_choice(void **state)
     assert_non_null(strstr(b->error.text, "the second one is locked"));
     assert_string_equal(b->error.remedy, "unlock it");
     assert_null(b->plan);
-    assert_int_equal(create(b, "other", NULL, 0), ACCEL_E_NOT_FOUND);
+    assert_int_equal(create(b, "another", NULL, 0), ACCEL_E_NOT_FOUND);
     assert_null(strstr(b->error.text, "locked"));
-    assert_int_equal(create(b, "other", &allow, 1), ACCEL_OK);
+    assert_int_equal(create(b, "another", &allow, 1), ACCEL_OK);
     assert_string_equal(accel_plan_device(b->plan)->name, "scripted:one");
 }
 
@@ -319,6 +319,111 @@ static void test_budget(void **state)
     assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_LIMIT);
 }
 
+/* Settings for drivers come to the driver that knows them, its own options over them; others are refused by name. */
+static void test_options(void **state)
+{
+    static const struct {
+        struct accel_given given[2];
+        uint32_t count;
+        const char *options; /* NULL: refused */
+    } rows[] = {
+        {{{"batch", "8tok", "--set"}}, 1, ""},
+        {{{"kernels.precompile", "true", "--set"}}, 1, "precompile=1 "},
+        {{{"kernels.precompile", "false", "--set"}}, 1, "precompile= "},
+        {{{"kernels.subgroups", "off", "--set"}, {"kernels.precompile", "true", "--set"}},
+         2,
+         "precompile=1 subgroups=off "},
+        {{{"scripted.subgroups", "on", "--set"}, {"kernels.subgroups", "off", "--set"}}, 2, "subgroups=on "},
+        {{{"kernels.textures", "on", "--set"}}, 1, NULL},
+        {{{"optimization", "high", "--set"}}, 1, NULL},
+    };
+    struct bench *b = *state;
+    open_context(b, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char words[96];
+        assert_int_equal(create(b, NULL, rows[i].given, rows[i].count), ACCEL_OK);
+        assert_int_equal(place(b, 16), ACCEL_OK);
+        assert_int_equal(accel_plan_runnable(b->plan, &b->error), rows[i].options ? ACCEL_OK : ACCEL_E_UNSUPPORTED);
+        snprintf(words, sizeof(words), "%s=%s is for drivers that know it, and the driver scripted does not",
+                 rows[i].given[0].key, rows[i].given[0].value);
+        if (rows[i].options)
+            assert_string_equal(b->script.options, rows[i].options);
+        else if (strstr(b->error.text, words) == NULL)
+            fail_msg("%s", b->error.text);
+    }
+}
+
+/* What a single buffer or binding may have: numbers of both sides, and what would do. The state of place() has parts of
+ * 6,400 and 6,800 bytes, its input and output 128, its scratch at least 110. */
+static void test_limits(void **state)
+{
+    static const struct {
+        uint64_t buffer, binding;
+        const char *text, *remedy; /* NULL: it fits */
+    } rows[] = {
+        {0, 6799,
+         "part 1 of the state has 100 slots of 68 bytes, 6800 in all, and device scripted:one binds no more "
+         "than 6799 at a time",
+         "99 slots would do"},
+        {0, 127, "part 0 of the state has 100 slots of 64 bytes, 6400 in all", "1 slots would do"},
+        {127, 0, "input x of a step has 128 bytes, and device scripted:one makes no buffer of over 127", "(batch)"},
+        {0, 6800, NULL, NULL},
+        {128, 0, NULL, NULL},
+    };
+    struct bench *b = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        b->script.most_buffer = rows[i].buffer;
+        b->script.most_binding = rows[i].binding;
+        open_context(b, 2);
+        assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+        assert_int_equal(place(b, 16), rows[i].text ? ACCEL_E_LIMIT : ACCEL_OK);
+        if (rows[i].text &&
+            (strstr(b->error.text, rows[i].text) == NULL || strstr(b->error.remedy, rows[i].remedy) == NULL))
+            fail_msg("%zu: %s; %s", i, b->error.text, b->error.remedy);
+        accel_plan_free(b->plan);
+        b->plan = NULL;
+        assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_OK);
+        b->context = NULL;
+    }
+}
+
+/* Inputs that are bound, without a state. */
+static void test_limit_of_bindings(void **state)
+{
+    static const uint64_t tokens = 8;
+    static const uint64_t *const symbols[] = {&tokens};
+    struct bench *b = *state;
+    struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &b->sum.graph, .symbols = symbols};
+    b->script.most_binding = 127;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_LIMIT);
+    assert_non_null(strstr(b->error.text, "has 128 bytes, and device scripted:one binds no more than 127 at a time"));
+}
+
+/* Scratch is one buffer where the driver makes it, and memory of the host where the core does. */
+static void test_limit_of_scratch(void **state)
+{
+    static const uint64_t tokens = 1;
+    static const uint64_t *const symbols[] = {&tokens};
+    struct bench *b = *state;
+    struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &b->sum.graph, .symbols = symbols};
+    for (uint32_t own = 1; own <= 2; own++) {
+        b->script.most_buffer = 109;
+        accel_error_clear(&b->error);
+        open_context(b, own);
+        assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+        assert_int_equal(accel_plan_place(b->plan, &work, &b->error), own == 2 ? ACCEL_E_LIMIT : ACCEL_OK);
+        if (own == 2)
+            assert_non_null(strstr(b->error.text, "scratch of a step is one buffer of 110 bytes, and device "
+                                                  "scripted:one makes none of over 109"));
+        accel_plan_free(b->plan);
+        b->plan = NULL;
+        assert_int_equal(accel_context_free(b->context, NULL), ACCEL_OK);
+        b->context = NULL;
+    }
+}
+
 static void test_policies(void **state)
 {
     static const struct accel_given allow = {"fallback.operator", "allow", "--set"};
@@ -389,6 +494,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limit_of_bindings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limit_of_scratch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_policies, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_work, set_up, tear_down),
     };

@@ -3,6 +3,8 @@
 
 #include "tests/unit/plan_support.h"
 
+#include <stdio.h>
+
 /* attach is given no data, so the script waits here for it; a test program has one thread. */
 static struct scripted *waiting;
 
@@ -60,10 +62,25 @@ static int32_t estimate(struct accel_driver_device *device, const struct accel_g
     return code == ACCEL_OK ? sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, 10, 20, "second", error) : code;
 }
 
+/* A plan makes nothing; that the slot is there says whose memory scratch is. */
+static int32_t buffer_create(struct accel_driver_device *device, uint64_t bytes, uint32_t heap, uint32_t memory_class,
+                             struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    (void)device, (void)bytes, (void)heap, (void)memory_class;
+    *out_buffer = NULL;
+    return accel_error_set(error, ACCEL_E_INTERNAL, "a plan must not make buffers");
+}
+
 static const struct accel_device_table plain_table = {
     .size = sizeof(plain_table), .close = device_close, .claim = claim, .compile = compile};
 static const struct accel_device_table estimating_table = {
     .size = sizeof(estimating_table), .close = device_close, .claim = claim, .compile = compile, .estimate = estimate};
+static const struct accel_device_table own_table = {.size = sizeof(own_table),
+                                                    .close = device_close,
+                                                    .claim = claim,
+                                                    .compile = compile,
+                                                    .estimate = estimate,
+                                                    .buffer_create = buffer_create};
 
 static int32_t detach(struct accel_driver_instance *instance, struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -77,8 +94,10 @@ static int32_t enumerate(struct accel_driver_instance *instance, const struct ac
 {
     static const struct accel_heap heap = {1u << 30, ACCEL_HEAP_HOST, 0, 64, "DDR"};
     const struct scripted *script = (const struct scripted *)instance;
-    struct accel_limits limits = {
-        .buffer_bytes = 1u << 30, .binding_bytes = 1u << 30, .threads = script->threads, .sets = 0xffffffffu};
+    struct accel_limits limits = {.buffer_bytes = script->most_buffer ? script->most_buffer : 1u << 30,
+                                  .binding_bytes = script->most_binding ? script->most_binding : 1u << 30,
+                                  .threads = script->threads,
+                                  .sets = 0xffffffffu};
     struct accel_facts facts = {.size = sizeof(facts),
                                 .kind = ACCEL_DEVICE_CPU,
                                 .flags = script->flags,
@@ -100,7 +119,14 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct scripted *script = (struct scripted *)instance;
-    (void)id, (void)settings, (void)setting_count, (void)error;
+    size_t used = 0;
+    (void)id, (void)error;
+    script->options[0] = '\0';
+    for (uint32_t i = 0; i < setting_count; i++) {
+        const struct accel_setting *one = &settings[i];
+        used += (size_t)snprintf(script->options + used, sizeof(script->options) - used, "%s=%s%.0d ", one->name,
+                                 one->text ? one->text : "", (int)one->integer);
+    }
     script->opened++;
     *out_device = &script->device;
     return ACCEL_OK;
@@ -117,18 +143,37 @@ static int32_t attach(const struct accel_host *host, uint32_t minor, struct acce
     return ACCEL_OK;
 }
 
+static const struct accel_option precompile = {.size = sizeof(precompile),
+                                               .type = ACCEL_OPTION_FLAG,
+                                               .name = "precompile",
+                                               .help = "a flag",
+                                               .integer = 1,
+                                               .highest = 1};
+static const struct accel_option subgroups = {.size = sizeof(subgroups),
+                                              .type = ACCEL_OPTION_TEXT,
+                                              .name = "subgroups",
+                                              .help = "a choice",
+                                              .text = "auto",
+                                              .choices = "auto on off"};
+/* A name of a setting, and not its type. */
+static const struct accel_option textures = {
+    .size = sizeof(textures), .type = ACCEL_OPTION_INTEGER, .name = "textures", .help = "a number", .highest = 1};
+static const struct accel_option *const options[] = {&precompile, &subgroups, &textures};
+
 static const struct accel_driver driver = {.size = sizeof(driver),
                                            .abi_major = ACCEL_ABI_MAJOR,
                                            .abi_minor = ACCEL_ABI_MINOR,
                                            .abi_lowest = ACCEL_ABI_MINOR,
                                            .name = "scripted",
                                            .version = "1.0",
+                                           .options = options,
+                                           .option_count = sizeof(options) / sizeof(options[0]),
                                            .attach = attach};
 
 const struct accel_driver *scripted_driver(struct scripted *script, uint32_t with_estimate)
 {
     script->instance.table = &instance_table;
-    script->device.table = with_estimate ? &estimating_table : &plain_table;
+    script->device.table = with_estimate == 2 ? &own_table : with_estimate ? &estimating_table : &plain_table;
     waiting = script;
     return &driver;
 }

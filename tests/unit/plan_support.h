@@ -11,16 +11,19 @@ struct scripted {
     struct accel_driver_device device;
     uint32_t answer; /* of the node `node`; of all others NATIVE */
     uint32_t node;
-    uint32_t silent;    /* node that is passed over, or ACCEL_NO_VALUE */
-    uint32_t weights;   /* ACCEL_RESIDENT ... */
-    uint32_t flags;     /* of the device */
-    uint32_t threads;   /* of its limits */
-    const char *kernel; /* what it calls its kernels; NULL: "add_f32" */
+    uint32_t silent;       /* node that is passed over, or ACCEL_NO_VALUE */
+    uint32_t weights;      /* ACCEL_RESIDENT ... */
+    uint32_t flags;        /* of the device */
+    uint32_t threads;      /* of its limits */
+    uint64_t most_buffer;  /* of its limits; 0: more than it has memory */
+    uint64_t most_binding; /* the same */
+    const char *kernel;    /* what it calls its kernels; NULL: "add_f32" */
+    char options[128];     /* what the last open was given: "precompile=0 subgroups=off " */
     uint32_t opened;
     uint64_t bucket; /* first one that claim was given */
 };
 
-/** Makes the driver that follows `script`; one at a time. */
+/** Makes the driver that follows `script`; one at a time. `with_estimate` 1: it estimates; 2: and makes buffers. */
 const struct accel_driver *scripted_driver(struct scripted *script, uint32_t with_estimate);
 
 #endif

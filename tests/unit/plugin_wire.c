@@ -132,7 +132,11 @@ enum { PATIENCE_MS = 300000 };
 static struct accel_child_end *run_shell(const char *script, const char *input, uint32_t milliseconds)
 {
     char *arguments[] = {(char *)"/bin/sh", (char *)"-c", (char *)script, NULL};
-    struct accel_child_job job = {"/bin/sh", arguments, input, strlen(input), milliseconds, 0};
+    struct accel_child_job job = {.program = "/bin/sh",
+                                  .arguments = arguments,
+                                  .input = input,
+                                  .input_bytes = strlen(input),
+                                  .milliseconds = milliseconds};
     struct accel_child_end *end = malloc(sizeof(*end));
     struct accel_error error = {0};
     assert_non_null(end);
@@ -239,7 +243,7 @@ static void a_deadline_holds(void **state)
 static void a_program_that_is_not_there_is_an_error(void **state)
 {
     char *arguments[] = {(char *)"/nowhere/x", NULL};
-    struct accel_child_job job = {"/nowhere/x", arguments, "", 0, 100, 0};
+    struct accel_child_job job = {.program = "/nowhere/x", .arguments = arguments, .input = "", .milliseconds = 100};
     struct accel_child_end *end = malloc(sizeof(*end));
     struct accel_error error = {0};
     (void)state;

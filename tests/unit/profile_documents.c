@@ -466,8 +466,9 @@ static void test_device_limits(void **state)
 /** GPUs by maker, whose kernels the drivers of more than one API cut alike. */
 static void test_makers(void **state)
 {
-    static const char *const names[] = {"Adreno+740", "Mali-G715", "Intel+Arc+A770", "AMD+Radeon+RX+7900",
-                                        "NVIDIA+GeForce+RTX+4060"};
+    static const char *const names[] = {
+        "Adreno+740", "Mali-G715",       "Intel+Arc+A770", "AMD+Radeon+RX+7900", "NVIDIA+GeForce+RTX+4060",
+        "Tesla+T4",   "Quadro+RTX+5000", "gfx1030"};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         for (int vulkan = 0; vulkan < 2; vulkan++) {
@@ -626,7 +627,7 @@ static void test_every_rule(void **state)
     resolve(f, "rocm", LLAVA_7B);
     assert_true(check_folder(f, ACCEL_PROFILE_PLATFORM, ".") >= 12);
     assert_int_equal(check_folder(f, ACCEL_PROFILE_CLIENT, "clients"), 4);
-    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 15);
+    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 18);
 }
 
 int main(void)

@@ -17,14 +17,10 @@ static struct accel_context *context;
 
 static int set_up(void **state)
 {
-    const char *build = getenv("ACCEL_TEST_BUILDDIR");
-    const struct accel_driver *driver;
+    const struct accel_driver *driver = second_load_built();
     struct accel_error error = {0};
-    char path[PATH_BYTES];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/plugins/cpu/.libs/cpu.so", build == NULL ? "." : build);
-    driver = second_load(path);
     assert_non_null(driver);
     context = make_context();
     OK(accel_context_attach_driver(context, driver, &error));

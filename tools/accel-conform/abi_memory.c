@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host refuses allocation n, for n = 0, 1, 2, ... in each slot: the answer is ACCEL_E_MEMORY, nothing is lost, and
- * the same call works when there is memory again. */
+ * the same call works when there is memory again. And what the host is told of memory that a driver makes itself. */
 #include "config.h"
+
+#include <stdio.h>
 
 #include "tools/accel-conform/abi.h"
 
@@ -73,9 +75,56 @@ static void refuse(struct conform *conform)
                          (long long)atomic_load(&direct.host.counted[c]), c);
 }
 
+/* ---- what the host is told of ---- */
+
+static uint32_t buffers_of(const struct direct *direct)
+{
+    uint32_t count = 0;
+
+    for (uint32_t v = 0; v < DIRECT_VALUES; v++)
+        count += direct->buffers[v] != NULL;
+    return count;
+}
+
+/* Memory that a driver makes itself is counted by the host, or no budget sees it. A driver that tells of none is one
+ * that `account` cannot be tested with: a row says so, by name. */
+static void account(struct conform *conform)
+{
+    struct direct direct;
+    uint64_t before = 0, told, wanted;
+    char text[200];
+
+    if (!direct_begin(&direct, conform))
+        return;
+    conform_case(conform, "bytes of buffers");
+    for (uint32_t stage = 0; stage <= DIRECT_BUFFERS; stage++) {
+        before = atomic_load(&direct.host.told);
+        if (direct_do(&direct, stage) != ACCEL_OK) {
+            conform_fail(conform, "%s: %s", direct_stage_name(stage), direct.error.text);
+            return;
+        }
+    }
+    told = atomic_load(&direct.host.told) - before;
+    wanted = buffers_of(&direct) * (uint64_t)DIRECT_BUFFER_BYTES;
+    direct_end(&direct);
+    for (uint32_t c = 0; c < ACCEL_MEMORY_END; c++)
+        if (atomic_load(&direct.host.counted[c]) != 0)
+            conform_fail(conform, "%lld bytes of memory class %u are still counted by `account`",
+                         (long long)atomic_load(&direct.host.counted[c]), c);
+    if (wanted == 0)
+        conform_skip(conform, "the driver leaves buffers to the core, which counts them");
+    if (wanted == 0 || told >= wanted)
+        return;
+    snprintf(text, sizeof(text),
+             "no `account`: buffers of %llu bytes were made, and the host was told of %llu: no budget sees the rest",
+             (unsigned long long)wanted, (unsigned long long)told);
+    conform_skip(conform, text);
+}
+
 void conform_add_memory(struct conform_list *list)
 {
     for (uint32_t stage = 0; stage < DIRECT_END; stage++)
         conform_add(list, CONFORM_DRIVER, stage, refuse, "memory/%s",
                     stage == DIRECT_RUN ? "run" : direct_stage_name(stage));
+    conform_add(list, CONFORM_DRIVER, 0, account, "memory/account");
 }

@@ -143,10 +143,8 @@ static bool load(struct conform *conform)
 
 static bool open_device(struct conform *conform)
 {
-    char name[256], key[256];
-    const size_t length = conform->option == NULL ? 0 : strcspn(conform->option, "=");
-    const struct accel_given given = {key, conform->option == NULL ? "" : conform->option + length + 1,
-                                      "command line --set"};
+    struct accel_given given[CONFORM_SETTINGS];
+    char name[256], keys[CONFORM_SETTINGS][256];
     int32_t code;
 
     conform_stage(conform, "attach or enumerate");
@@ -154,11 +152,15 @@ static bool open_device(struct conform *conform)
     if (!conform_ok(conform, code, "attach and enumerate"))
         return false;
     snprintf(name, sizeof(name), "%s:%s", conform->driver->name, conform->id);
-    snprintf(key, sizeof(key), "%s.%.*s", conform->driver->name, (int)length,
-             conform->option == NULL ? "" : conform->option);
+    for (uint32_t i = 0; i < conform->option_count; i++) {
+        const char *option = conform->options[i];
+        const size_t length = strcspn(option, "=");
+
+        snprintf(keys[i], sizeof(keys[i]), "%s.%.*s", conform->driver->name, (int)length, option);
+        given[i] = (struct accel_given){keys[i], option + length + 1, "command line --set"};
+    }
     conform_stage(conform, "open");
-    code =
-        accel_device_open(conform->context, name, &given, conform->option != NULL, &conform->device, &conform->error);
+    code = accel_device_open(conform->context, name, given, conform->option_count, &conform->device, &conform->error);
     return conform_ok(conform, code, "open");
 }
 

@@ -28,6 +28,9 @@ struct conform_random {
     uint64_t state;
 };
 
+/** Most options of a driver that a run sets. */
+#define CONFORM_SETTINGS 4u
+
 /** A compiled case. */
 struct conform_kept {
     struct accel_module *module;
@@ -36,9 +39,10 @@ struct conform_kept {
 
 /** What a test has to work with. The context and the device are there when the test asks for them. */
 struct conform {
-    const char *path;   /**< of the driver's file, absolute */
-    const char *id;     /**< of the device in the driver */
-    const char *option; /**< of the driver, "NAME=VALUE", with which tests of operators open the device, or NULL */
+    const char *path;           /**< of the driver's file, absolute */
+    const char *id;             /**< of the device in the driver */
+    const char *const *options; /**< of the driver, "NAME=VALUE", with which tests of operators open the device */
+    uint32_t option_count;
     uint32_t rounds;    /**< random cases beside the fixed ones */
     uint32_t cases;     /**< the test ends before its next case when it has done that many; 0: it does all */
     uint32_t begun;     /**< cases */

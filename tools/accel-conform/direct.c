@@ -48,6 +48,7 @@ static int32_t host_allocate(const struct accel_host *host, uint32_t memory_clas
     }
     memset(*out_memory, 0, (size_t)bytes);
     atomic_fetch_add(&own->alive, 1);
+    atomic_fetch_add(&own->told, bytes);
     return ACCEL_OK;
 }
 
@@ -78,6 +79,8 @@ static int32_t host_account(const struct accel_host *host, uint32_t memory_class
         return accel_error_set(error, ACCEL_E_MEMORY, "the host refuses %lld bytes", (long long)bytes);
     }
     atomic_fetch_add(&own->counted[memory_class], bytes);
+    if (bytes > 0)
+        atomic_fetch_add(&own->told, (uint64_t)bytes);
     return ACCEL_OK;
 }
 
@@ -257,7 +260,7 @@ static bool is_bound(const struct direct *direct, uint32_t value)
     return role == ACCEL_ROLE_INPUT || role == ACCEL_ROLE_OUTPUT;
 }
 
-#define BUFFER_BYTES (DIRECT_ROWS * DIRECT_WIDTH * sizeof(float))
+#define BUFFER_BYTES DIRECT_BUFFER_BYTES
 
 static int32_t make_buffers(struct direct *direct)
 {

@@ -19,6 +19,7 @@ struct direct_host {
     atomic_int countdown;                          /**< allocations that still succeed; negative: all do */
     atomic_uint refused;                           /**< allocations that were refused */
     atomic_int_fast64_t counted[ACCEL_MEMORY_END]; /**< bytes that `account` was told of, by class */
+    atomic_uint_fast64_t told;                     /**< bytes that `allocate` and `account` were ever asked for */
     atomic_uint faults;                            /**< rules of the host that the driver broke */
 };
 
@@ -43,6 +44,8 @@ enum direct_stage {
 #define DIRECT_WIDTH 32u
 #define DIRECT_ROWS 4u
 #define DIRECT_VALUES 8u
+/** Of each buffer. */
+#define DIRECT_BUFFER_BYTES (DIRECT_ROWS * DIRECT_WIDTH * sizeof(float))
 
 /** One way. Handles are NULL where their stage was not done. */
 struct direct {

@@ -30,7 +30,8 @@ static int run_child(const struct run_options *options)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     conform = (struct conform){.path = options->path,
                                .id = options->device == NULL || options->device[0] == '\0' ? NULL : options->device,
-                               .option = options->set,
+                               .options = options->set,
+                               .option_count = options->set_count,
                                .rounds = options->rounds,
                                .cases = options->cases};
     for (uint32_t i = 0; i < list.count; i++) {
@@ -118,8 +119,11 @@ static int certify(const struct run_report *report)
     char *path = NULL;
     int32_t code;
 
-    if (options_are_partial(report->options))
+    if (options_are_partial(report->options)) {
+        if (!report->options->is_json)
+            puts("no certificate: it takes all tests as they are");
         return 0;
+    }
     code = certificate_write(report, &path, &error);
     if (code != ACCEL_OK)
         fprintf(stderr, "accel-conform: the certificate was not written: %s\n", error.text);

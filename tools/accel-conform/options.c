@@ -15,7 +15,8 @@
 
 enum kind { FLAG, TEXT, PAIR, NUMBER, SEED };
 
-/* An option; its member of struct run_options is a bool, a text, a uint32_t, or the seed. */
+/* An option; its member of struct run_options is a bool, a text, a uint32_t, the seed, or the list of
+ * pairs. */
 struct row {
     const char *name;
     enum kind kind;
@@ -37,7 +38,7 @@ static const struct row rows[] = {
     ROW("rounds", NUMBER, rounds, "N", "random cases of a test beside the fixed ones (3)"),
     ROW("cases", NUMBER, cases, "N", "at most N cases of a test: a quick look, or a slow tool that watches"),
     ROW("deadline", NUMBER, deadline, "SECONDS", "of one test (120)"),
-    ROW("set", PAIR, set, "NAME=VALUE", "an option of the driver, for tests that run programs"),
+    ROW("set", PAIR, set, "NAME=VALUE", "an option of the driver, for tests that run programs; up to four times"),
     ROW("json", FLAG, is_json, "", "print JSON"),
     ROW("certificate", TEXT, certificate, "FILE",
         "where to write the certificate; in the user's cache folder without it"),
@@ -78,14 +79,24 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out_number)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && *out_number <= most;
 }
 
+static int read_pair(struct run_options *options, const char *value)
+{
+    if (strchr(value, '=') == NULL)
+        return options_complain("an option of the driver is NAME=VALUE, and not ", value);
+    if (options->set_count == CONFORM_SETTINGS)
+        return options_complain("more options of the driver than can be set: ", value);
+    options->set[options->set_count++] = value;
+    return -1;
+}
+
 /* -1: go on; else the exit status. */
 static int read_row(struct run_options *options, const struct row *row, const char *value)
 {
     void *member = (char *)options + row->place;
     uint64_t number = 0;
 
-    if (row->kind == PAIR && strchr(value, '=') == NULL)
-        return options_complain("an option of the driver is NAME=VALUE, and not ", value);
+    if (row->kind == PAIR)
+        return read_pair(options, value);
     if ((row->kind == SEED || row->kind == NUMBER) &&
         !read_number(value, row->kind == SEED ? UINT64_MAX : MOST_NUMBER, &number))
         return options_complain("no number: ", value);
@@ -136,7 +147,7 @@ static int read_driver(struct run_options *options, int count, char **arguments)
 
 bool options_are_partial(const struct run_options *options)
 {
-    return options->filter != NULL || options->cases != 0 || options->set != NULL;
+    return options->filter != NULL || options->cases != 0 || options->set_count != 0;
 }
 
 int options_read(struct run_options *options, int count, char **arguments)

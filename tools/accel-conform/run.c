@@ -155,9 +155,9 @@ bool run_test(const struct run_options *options, const struct conform_test *test
               struct run_result *out_result, struct accel_error *error)
 {
     char name[CONFORM_NAME], path[PROGRAM], program[PROGRAM] = "", seed[32], rounds[16], cases[16], device[160],
-                                            set[160];
+                                            set[CONFORM_SETTINGS][160];
     char kit[] = "accel-conform", child[] = "--child";
-    char *arguments[] = {kit, child, name, seed, rounds, cases, device, path, options->set == NULL ? NULL : set, NULL};
+    char *arguments[8 + CONFORM_SETTINGS + 1] = {kit, child, name, seed, rounds, cases, device, path};
     struct accel_child_job job = {.program = program, .arguments = arguments};
     struct accel_child_end *end = calloc(1, sizeof(*end));
     struct reading reading = {.result = out_result, .facts = facts};
@@ -170,7 +170,10 @@ bool run_test(const struct run_options *options, const struct conform_test *test
     snprintf(rounds, sizeof(rounds), "--rounds=%u", options->rounds);
     snprintf(cases, sizeof(cases), "--cases=%u", options->cases);
     snprintf(device, sizeof(device), "--device=%s", options->device == NULL ? "" : options->device);
-    snprintf(set, sizeof(set), "--set=%s", options->set == NULL ? "" : options->set);
+    for (uint32_t i = 0; i < options->set_count; i++) {
+        snprintf(set[i], sizeof(set[i]), "--set=%s", options->set[i]);
+        arguments[8 + i] = set[i];
+    }
     snprintf(name, sizeof(name), "%s", test->name);
     snprintf(path, sizeof(path), "%s", options->path);
     job.milliseconds = options->deadline * 1000;

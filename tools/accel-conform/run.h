@@ -24,7 +24,8 @@ struct run_options {
     const char *known;       /**< file of expected failures, NULL: conformance.yaml beside the driver, where it is */
     const char *certificate; /**< NULL: in the user's cache */
     const char *child;       /**< name of the test to run in this process */
-    const char *set;         /**< an option of the driver, "NAME=VALUE"; NULL: none */
+    const char *set[CONFORM_SETTINGS]; /**< options of the driver, "NAME=VALUE" */
+    uint32_t set_count;
     uint64_t seed;
     uint32_t rounds;
     uint32_t cases;    /**< of a test at most; 0: all */

@@ -38,6 +38,8 @@ accelctl_sources = \
 	%D%/guard.h \
 	%D%/keep.c \
 	%D%/keep.h \
+	%D%/kept.c \
+	%D%/kept.h \
 	%D%/matrix.c \
 	%D%/matrix.h \
 	%D%/matrix_html.c \
@@ -87,10 +89,13 @@ accelctl_sources = \
 	%D%/setting_words.h \
 	%D%/tables.c \
 	%D%/tables.h \
+	%D%/space.c \
+	%D%/space.h \
 	%D%/target.c \
 	%D%/target.h \
 	%D%/verb.h \
 	%D%/verb_bench.c \
+	%D%/verb_cache.c \
 	%D%/verb_claims.c \
 	%D%/verb_devices.c \
 	%D%/verb_matrix.c \
@@ -108,6 +113,8 @@ accelctl_sources = \
 	%D%/verb_version.c \
 	%D%/versions.c \
 	%D%/versions.h \
+	%D%/waiting.c \
+	%D%/waiting.h \
 	%D%/words.c \
 	%D%/words.h \
 	%D%/working.c \

@@ -233,6 +233,20 @@ static int32_t read_own_row(struct reader *r, size_t at, const json_t *object)
     return take_times(r, at, &test, json_object_get(object, "seconds"), 1);
 }
 
+/* 1 where an interrupt came before the first time was taken. */
+static uint32_t is_without_times(const json_t *document)
+{
+    const json_t *rows = json_object_get(document, "rows"), *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        if (json_array_size(json_object_get(row, "seconds")) != 0)
+            return 0;
+    }
+    return json_is_true(json_object_get(document, "interrupted"));
+}
+
 static int32_t read_own(struct reader *r, size_t at, const json_t *document)
 {
     const json_t *facts = json_object_get(document, "facts"), *rows = json_object_get(document, "rows"), *row;
@@ -242,6 +256,8 @@ static int32_t read_own(struct reader *r, size_t at, const json_t *document)
 
     if (code == ACCEL_OK && (!json_is_object(facts) || !json_is_array(rows)))
         code = refuse(r, at, "a document of accelctl bench has facts and rows");
+    if (code == ACCEL_OK && is_without_times(document))
+        code = refuse(r, at, "that run was interrupted before its first test");
     if (code != ACCEL_OK)
         return code;
     note_text(r, r->peer->version, sizeof r->peer->version, text_of(facts, "version"), "version");

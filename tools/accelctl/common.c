@@ -4,6 +4,7 @@
 #include "tools/accelctl/common.h"
 
 #include "tools/accelctl/blame.h"
+#include "tools/accelctl/waiting.h"
 
 #include <accel/profile.h>
 #include <limits.h>
@@ -60,6 +61,8 @@ static int refuse_path(const struct common *common, const char *option, const ch
  * absolute paths of --drivers. Answers -1, or an exit code. */
 static int check_paths(const struct common *common, const char *drivers)
 {
+    if (common->device != NULL && common->device[strspn(common->device, ",")] == '\0')
+        return say(common->json, EXIT_USAGE, "usage", "--device names no device", "accelctl devices lists them");
     if (common->profiles != NULL && access(common->profiles, R_OK) != 0)
         return refuse_path(common, "profiles", common->profiles);
     if (common->drivers != NULL && drivers == NULL)
@@ -92,13 +95,16 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
+    blame_as_json(common->json);
     *out_exit = check_paths(common, drivers);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
         blame_watch(context);
+        waiting_begin(context);
         step(context, &error);
     }
     if (error.code != ACCEL_OK) {
         *out_exit = say_error(common->json, &error);
+        waiting_end();
         blame_watch(NULL);
         accel_context_free(context, NULL);
         context = NULL;
@@ -121,6 +127,7 @@ void close_context(struct accel_context *context)
 {
     struct accel_error error = {0};
 
+    waiting_end();
     if (accel_context_free(context, &error) != ACCEL_OK)
         say_error(0, &error);
     blame_watch(NULL);

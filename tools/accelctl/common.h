@@ -41,9 +41,15 @@ struct common {
         "verbose", 'v', OPTION_FLAG, offsetof(type, member.verbose), NULL, "log to the error output", 0, 0             \
     }
 #define PLAN_OPTIONS(type, member)                                                                                     \
-    {                                                                                                                  \
-        "device", 'd', OPTION_TEXT, offsetof(type, member.device), "NAME", "device or driver to use, and no other",    \
-        0,        0},                                                                                                  \
+    {"device",                                                                                                         \
+     'd',                                                                                                              \
+     OPTION_TEXT,                                                                                                      \
+     offsetof(type, member.device),                                                                                    \
+     "NAME",                                                                                                           \
+     "device to use, and no other: DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: none that is "                 \
+     "software), or a list of these with commas between, of which the first that is here counts",                      \
+     0,                                                                                                                \
+     0},                                                                                                               \
         {"client",    0,                                                                                               \
          OPTION_TEXT, offsetof(type, member.client),                                                                   \
          "NAME",      "program in which the device is used, a file of the folder clients: --set client=NAME",          \

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/accelctl/blame.h"
+
 enum { PATH_BYTES = 4096 };
 
 /* Replaces `tail` at the end of `path` by `other`; 0 where it does not end so. */
@@ -62,5 +64,6 @@ void run_external(const char *verb, char **arguments)
     length = strlen(path);
     if ((size_t)snprintf(path + length, sizeof path - length, "/accelctl-%s", verb) >= sizeof path - length)
         return;
+    blame_done();
     execv(path, arguments);
 }

@@ -16,13 +16,50 @@
 /* The one piece of state that a signal handler needs: which mappings belong to which file. */
 static const struct accel_model_file *volatile guarded[GUARDED_MOST];
 static const char *volatile remedies[GUARDED_MOST];
+static struct sigaction before; /* what bus errors met before the first guard */
 static atomic_flag told = ATOMIC_FLAG_INIT;
+static volatile sig_atomic_t is_json;
 
-static void write_text(const char *text)
+static void write_text(int handle, const char *text)
 {
-    ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    ssize_t written = write(handle, text, strlen(text));
 
     (void)written;
+}
+
+/* Text within quotes of a document: what is not ASCII, or a control, is a question mark. */
+static void write_quoted(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const char letter[] = {*text >= ' ' && *text < 127 ? *text : '?', '\0'};
+
+        write_text(STDOUT_FILENO, *text == '"' || *text == '\\' ? "\\" : "");
+        write_text(STDOUT_FILENO, letter);
+    }
+}
+
+#define SHRANK ": the file shrank while it was in use, or its disk failed"
+
+static void say_shrunk(const char *path, const char *remedy)
+{
+    write_text(STDERR_FILENO, "\naccelctl: ");
+    write_text(STDERR_FILENO, path);
+    write_text(STDERR_FILENO, SHRANK " (ACCEL_E_IO)\n  remedy: ");
+    write_text(STDERR_FILENO, remedy);
+    write_text(STDERR_FILENO, "\n");
+}
+
+/* As say() prints it. */
+static void say_shrunk_json(const char *path, const char *remedy)
+{
+    _Static_assert(EXIT_INPUT == 3, "the status below");
+
+    write_text(STDOUT_FILENO, "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"ACCEL_E_IO\",\n"
+                              "    \"text\": \"");
+    write_quoted(path);
+    write_text(STDOUT_FILENO, SHRANK "\",\n    \"remedy\": \"");
+    write_quoted(remedy);
+    write_text(STDOUT_FILENO, "\",\n    \"exit\": 3\n  }\n}\n");
 }
 
 static void end_if_inside(const struct accel_model_file *file, const char *remedy, const char *at)
@@ -37,29 +74,32 @@ static void end_if_inside(const struct accel_model_file *file, const char *remed
         /* Threads that fault while another one tells of it wait for the end. */
         while (atomic_flag_test_and_set(&told))
             pause();
-        write_text("\naccelctl: ");
-        write_text(mapping.path);
-        write_text(": the file shrank while it was in use, or its disk failed (ACCEL_E_IO)\n"
-                   "  remedy: ");
-        write_text(remedy);
-        write_text("\n");
+        if (is_json)
+            say_shrunk_json(mapping.path, remedy);
+        else
+            say_shrunk(mapping.path, remedy);
         _exit(EXIT_INPUT);
     }
 }
 
-/* Only what may be called in a signal handler. A fault elsewhere gets the default action back. */
+/* Only what may be called in a signal handler. A fault elsewhere is another one's. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
     for (size_t i = 0; i < GUARDED_MOST; i++)
         end_if_inside(guarded[i], remedies[i], info->si_addr);
-    signal(number, SIG_DFL);
+    sigaction(number, &before, NULL);
     raise(number);
+}
+
+void guard_as_json(uint32_t json)
+{
+    is_json = json != 0;
 }
 
 void guard_mappings(const struct accel_model_file *file, const char *remedy)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO}, now;
     size_t at = 0;
 
     while (at < GUARDED_MOST && guarded[at] != NULL)
@@ -68,6 +108,9 @@ void guard_mappings(const struct accel_model_file *file, const char *remedy)
         return;
     remedies[at] = remedy;
     guarded[at] = file;
+    if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_sigaction == on_bus_error)
+        return;
+    before = now;
     sigaction(SIGBUS, &action, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "tools/accelctl/blame.h"
 #include "tools/accelctl/external.h"
 #include "tools/accelctl/say.h"
+#include "tools/accelctl/space.h"
 #include "tools/accelctl/verb.h"
 
 #include <signal.h>
@@ -96,6 +97,8 @@ int main(int count, char **arguments)
 
     /* Else hwloc loads its own plugins, which open the libraries of vendors in this process: what drivers are for. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
+    space_spare_mesa();
+    blame_begin();
     /* A file that may not grow (ulimit -f) is an error of whoever writes it, with a name, and not a silent end. */
     signal(SIGXFSZ, SIG_IGN);
     code = act(count, arguments);

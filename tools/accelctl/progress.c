@@ -8,6 +8,26 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Tenths of a second after which something is told. */
+enum { ON_TERMINAL = 5, IN_FILES = 20 };
+
+/* One tick of a tenth of a second. */
+static void tell_tick(const struct progress *progress, uint32_t ticks)
+{
+    if (progress->terminal && ticks >= ON_TERMINAL)
+        fprintf(stderr, "\r%s ... %u.%u s", progress->what, ticks / 10, ticks % 10);
+    else if (!progress->terminal && ticks == IN_FILES)
+        fprintf(stderr, "%s ...\n", progress->what);
+}
+
+static void tell_end(const struct progress *progress, uint32_t ticks)
+{
+    if (progress->terminal && ticks >= ON_TERMINAL)
+        fprintf(stderr, "\r\033[K");
+    else if (!progress->terminal && ticks >= IN_FILES)
+        fprintf(stderr, "%s: %u.%u s\n", progress->what, ticks / 10, ticks % 10);
+}
+
 static void *tell(void *data)
 {
     struct progress *progress = data;
@@ -20,21 +40,20 @@ static void *tell(void *data)
         next.tv_nsec += 100000000;
         next.tv_sec += next.tv_nsec / 1000000000;
         next.tv_nsec %= 1000000000;
-        if (pthread_cond_timedwait(&progress->ended, &progress->mutex, &next) != 0 && ++ticks >= 5)
-            fprintf(stderr, "\r%s ... %u.%u s", progress->what, ticks / 10, ticks % 10);
+        if (pthread_cond_timedwait(&progress->ended, &progress->mutex, &next) != 0)
+            tell_tick(progress, ++ticks);
     }
-    if (ticks >= 5)
-        fprintf(stderr, "\r\033[K");
+    tell_end(progress, ticks);
     pthread_mutex_unlock(&progress->mutex);
     return NULL;
 }
 
-void progress_begin(struct progress *progress, const char *what)
+void progress_begin(struct progress *progress, const char *what, uint32_t in_files)
 {
     sigset_t all, before;
 
-    *progress = (struct progress){.what = what};
-    if (!isatty(STDERR_FILENO))
+    *progress = (struct progress){.what = what, .terminal = isatty(STDERR_FILENO) != 0};
+    if (!progress->terminal && !in_files)
         return;
     pthread_mutex_init(&progress->mutex, NULL);
     pthread_cond_init(&progress->ended, NULL);

@@ -143,6 +143,21 @@ int say_error(uint32_t json, const struct accel_error *error)
     return say(json, exit_code, accel_error_name(error->code), error->text, error->remedy);
 }
 
+int say_output_error(uint32_t json, const struct accel_error *error, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char remedy[600];
+    int length;
+
+    if (error->code == ACCEL_E_MEMORY || is_of_driver(error))
+        return say_error(json, error);
+    length = slash == NULL || slash - path > 400 ? 0 : slash == path ? 1 : (int)(slash - path);
+    snprintf(remedy, sizeof remedy, "make room on the disk of %.*s, or name a file in a folder that may be written",
+             length == 0 ? 15 : length, length == 0 ? "its folder" : path);
+    return say(json, EXIT_FAILED, accel_error_name(error->code), error->text,
+               error->remedy[0] != '\0' ? error->remedy : remedy);
+}
+
 int say_session_error(uint32_t json, const struct accel_error *error)
 {
     /* What the command line set is wrong usage; what a profile or the environment set is not. */
@@ -154,6 +169,8 @@ int say_session_error(uint32_t json, const struct accel_error *error)
         return say(json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
     if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED || error->code == ACCEL_E_UNSUPPORTED)
         return say(json, EXIT_REFUSED, accel_error_name(error->code), error->text, error->remedy);
+    if (error->code == ACCEL_E_LIMIT)
+        return say(json, EXIT_SHORT, accel_error_name(error->code), error->text, error->remedy);
     return say_error(json, error);
 }
 

@@ -21,6 +21,10 @@ uint32_t is_of_driver(const struct accel_error *error);
 
 /* Says an error of the library and answers the exit code that fits it. */
 int say_error(uint32_t json, const struct accel_error *error);
+
+/* The same of a file that could not be written: EXIT_FAILED, with a remedy. */
+int say_output_error(uint32_t json, const struct accel_error *error, const char *path);
+
 /* The same for an error from making a session, where what is not found is a device and what is invalid a setting. */
 int say_session_error(uint32_t json, const struct accel_error *error);
 

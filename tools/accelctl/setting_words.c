@@ -125,7 +125,7 @@ const char *setting_carried_words(const struct accel_setting_row *row)
     return row->carried == ACCEL_CARRIED_RUN    ? "runs do it"
            : is_converted(row->name)            ? "runs convert matrices"
            : row->carried == ACCEL_CARRIED_PLAN ? "only plans count with it"
-                                                : "for drivers that know it";
+                                                : "for drivers with an option of that name";
 }
 
 const char *setting_variable(const struct accel_setting_row *row, char *text, size_t size)

@@ -11,11 +11,14 @@
 struct devices_options {
     struct common common;
     uint32_t all;
+    uint32_t names;
 };
 
 static const struct option_row options[] = {
     {"all", 'a', OPTION_FLAG, offsetof(struct devices_options, all), NULL,
      "refused hardware and drivers, and the facts of the machine with their origins, too", 0, 0},
+    {"names", 0, OPTION_FLAG, offsetof(struct devices_options, names), NULL,
+     "only the words that --device takes here, one a line: devices, drivers, ids and kinds", 0, 0},
     COMMON_OPTIONS(struct devices_options, common),
 };
 
@@ -90,6 +93,54 @@ static void print_fact(const struct accel_fact *fact)
     printf("  %-22s %-22s %s\n", fact->key, value, fact->origin);
 }
 
+/* 1 where a device before `index` has printed the word; `of` says which of its words that is. */
+static uint32_t seen_before(const struct accel_context *context, uint32_t index,
+                            const char *(*of)(const struct accel_device_info *info))
+{
+    const char *word = of(accel_device_get(context, index));
+
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(of(accel_device_get(context, i)), word) == 0)
+            return 1;
+    return 0;
+}
+
+static const char *name_of(const struct accel_device_info *info)
+{
+    return info->name;
+}
+
+static const char *driver_of(const struct accel_device_info *info)
+{
+    return info->driver;
+}
+
+static const char *id_of(const struct accel_device_info *info)
+{
+    return info->facts->id;
+}
+
+/* What is software is not chosen by its kind; "cpu" is a driver as well. */
+static const char *kind_of(const struct accel_device_info *info)
+{
+    uint32_t is_meant = (info->facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0;
+
+    return is_meant && info->facts->kind != ACCEL_DEVICE_CPU ? kind_name(info->facts->kind) : "";
+}
+
+static void print_words(const struct accel_context *context)
+{
+    static const char *(*const words[])(const struct accel_device_info *info) = {name_of, driver_of, id_of, kind_of};
+
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (uint32_t i = 0; i < accel_device_count(context); i++) {
+            const char *word = words[w](accel_device_get(context, i));
+
+            if (word[0] != '\0' && !seen_before(context, i, words[w]))
+                printf("%s\n", word);
+        }
+}
+
 static void print_all(const struct accel_context *context)
 {
     if (accel_verdict_count(context) + count_refused(context) > 0)
@@ -162,7 +213,7 @@ static json_t *all_json(const struct accel_context *context)
 
 static int run(int count, char **arguments, const struct verb *verb)
 {
-    struct devices_options chosen = {{0}, 0};
+    struct devices_options chosen = {.all = 0};
     struct accel_context *context;
     int code = parse_options(verb, &count, arguments, &chosen);
 
@@ -174,6 +225,8 @@ static int run(int count, char **arguments, const struct verb *verb)
     code = EXIT_DONE;
     if (chosen.common.json) {
         code = print_json(all_json(context), "accelctl/devices/1");
+    } else if (chosen.names) {
+        print_words(context);
     } else {
         print_recording(context);
         for (uint32_t i = 0; i < accel_device_count(context); i++)
@@ -193,7 +246,11 @@ const struct verb verb_devices = {
     .name = "devices",
     .summary = "devices that can be used, best first, and why others cannot",
     .arguments = "",
-    .detail = "Devices stand in the order in which a plan takes them. The reason of a rank is the profile's.",
+    .detail = "Devices stand in the order in which a plan takes them. The reason of a rank is the profile's.\n"
+              "Other verbs are told a device as DRIVER:ID, as DRIVER for the best of a driver, by ID alone, by a kind "
+              "(cpu, gpu, npu, "
+              "other) for the best of it that is no software, or by a list of these with commas between, of "
+              "which the first that is here counts.",
     .example = "accelctl devices --all\nwhat the machine has, and why some of it cannot be used",
     .options = options,
     .option_count = sizeof options / sizeof *options,

@@ -39,8 +39,9 @@ static const struct option_row options[] = {
     {"layers", 0, OPTION_FLAG, offsetof(struct plan_options, shown.layers), NULL,
      "list which layers lie on which device", 0, 0},
     {"platform", 'p', OPTION_TEXT, offsetof(struct plan_options, platform), "NAME",
-     "plan for a platform, also one of which no device is here; --device then names a file of the folder devices", 0,
-     0},
+     "plan for a platform, also one of which no device is here; --device then names one of its devices, or a file of "
+     "the folder devices",
+     0, 0},
     {"fit", 'f', OPTION_FLAG, offsetof(struct plan_options, fit), NULL,
      "change settings, best first, until it fits; tell what each change saves and costs", 0, 0},
     {"advise", 0, OPTION_TEXT, offsetof(struct plan_options, advise), "TOPIC",
@@ -152,7 +153,7 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     int code;
 
     if (chosen->out != NULL && accel_model_plan_write(opened->made, chosen->out, &error) != ACCEL_OK)
-        return say_error(chosen->common.json, &error);
+        return say_output_error(chosen->common.json, &error, chosen->out);
     if (chosen->explain != NULL)
         return explain_setting(opened, chosen->explain, chosen->common.json);
     if (chosen->most)

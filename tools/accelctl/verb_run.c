@@ -73,25 +73,37 @@ static const struct option_row options[] = {
 
 /* What a signal handler may touch: the session to cancel. */
 static struct accel_session *volatile running;
+static volatile sig_atomic_t is_late; /* 1: a signal came when there was none */
 
 static void on_interrupt(int number)
 {
     struct accel_session *session = running;
 
+    /* What was to be interrupted has ended: the numbers are being written. */
+    if (session == NULL && is_late)
+        blame_end_by(number);
+    is_late = session == NULL;
     if (session == NULL)
         return;
     blame_wait(number);
     accel_session_cancel(session);
 }
 
-/* The first signal asks to stop, a second one of the same kind ends the command. */
+/* The first signal asks to stop, a second one ends the command. */
 static void listen_to_user(struct accel_session *session)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt};
 
     running = session;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+/* What was to be interrupted has ended. */
+static void rest_from_user(void)
+{
+    running = NULL;
+    blame_rest();
 }
 
 struct listener {
@@ -103,6 +115,19 @@ struct listener {
     uint32_t failed;
     uint32_t wrote; /* 1: some text came */
 };
+
+/* 1 where a compiler may have to make kernels first: who waits for it is told so. */
+static uint32_t may_compile(const struct opened *opened)
+{
+    const struct accel_device_info *device = accel_plan_device(accel_session_plan(opened->session));
+
+    return device != NULL && device->facts->limits->queues != 0;
+}
+
+static uint32_t tells_files(const struct run_options *chosen, const struct opened *opened)
+{
+    return !chosen->common.json && !chosen->quiet && may_compile(opened);
+}
 
 static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
 {
@@ -332,11 +357,9 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
         printf("%s", chosen->prompt.text);
         fflush(stdout);
     }
-    progress_begin(&listener.progress, "reading the prompt");
-    listen_to_user(opened->session);
+    progress_begin(&listener.progress, "reading the prompt", tells_files(chosen, opened));
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
-    running = NULL;
-    blame_rest();
+    rest_from_user();
     progress_end(&listener.progress);
     code = finish(chosen, opened, &listener, &result, &error);
     if (listener.out != stdout)
@@ -361,10 +384,8 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     int code;
 
     fill_sampling(chosen, &sampling);
-    listen_to_user(opened->session);
     code = run_texts(&job, opened, tokenizer);
-    running = NULL;
-    blame_rest();
+    rest_from_user();
     if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
         print_memory(opened);
         print_placement(accel_session_plan(opened->session));
@@ -383,15 +404,20 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     int32_t status;
     int code;
 
-    progress_begin(&progress, "loading the model");
-    status = accel_session_load(opened->session, &error);
-    if (status == ACCEL_OK)
-        status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
+    progress_begin(&progress,
+                   may_compile(opened) ? "loading the model, and compiling those of its kernels that are not kept"
+                                       : "loading the model",
+                   tells_files(chosen, opened));
+    listen_to_user(opened->session);
+    /* What is wrong with texts is said before anything is loaded or compiled. */
+    status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
     if (status == ACCEL_OK && chosen->text_count < 2) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
         prompt_is_wrong = status == ACCEL_E_INVALID;
     }
+    if (status == ACCEL_OK)
+        status = accel_session_load(opened->session, &error);
     progress_end(&progress);
     if (status == ACCEL_OK && chosen->text_count > 1)
         code = write_texts(chosen, opened, tokenizer);
@@ -400,6 +426,7 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     else
         code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt)
                                   : say_error(chosen->common.json, &error);
+    rest_from_user();
     accel_token_list_free(&prompt);
     accel_tokenizer_free(tokenizer);
     return code;
@@ -492,8 +519,9 @@ const struct verb verb_run = {
         "accelctl plan --out FILE.json wrote: then the run follows that plan to the letter, or says what differs.\n"
         "Writes the text to the standard output as it comes. Numbers follow on the error output: memory as planned "
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
-        "ends the text, and the numbers still come; where a driver does not come back within 5 seconds, the command "
-        "ends without them.\n"
+        "ends the text, and the numbers still come; while the model is loaded it ends the command, and kernels that "
+        "were "
+        "compiled by then are kept. Where a driver does not come back within 5 seconds, the command ends without it.\n"
         "Several prompts are written at the same time, up to 8 a step or as --set sequences says, and printed in their "
         "order when all have ended. With --json the schema is accelctl/run-texts/1 then.\n"
         "A device whose compiler makes the kernels, as OpenCL's do, takes its time before the first text; they are "

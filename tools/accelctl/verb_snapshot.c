@@ -38,7 +38,7 @@ static int write_file(struct accel_context *context, const char *path, uint32_t 
     struct stat facts = {0};
 
     if (accel_snapshot_write(context, path, &error) != ACCEL_OK)
-        return say_error(json, &error);
+        return say_output_error(json, &error, path);
     stat(path, &facts);
     if (json)
         return print_json(json_pack("{s:o, s:I}", "path", json_text(path), "bytes", (json_int_t)facts.st_size),

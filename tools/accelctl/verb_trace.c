@@ -7,6 +7,7 @@
 
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/target.h"
+#include "tools/accelctl/working.h"
 
 #include <accel/model/safetensors.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ struct trace {
     uint32_t record_count;
     uint32_t stages;
     uint32_t stepwise;
+    uint32_t is_made; /* 1: what fails now is the writing */
 };
 
 static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
@@ -210,6 +212,7 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
     if (code == ACCEL_OK && trace->record_count == 0)
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: no tensor is called CASE.input_ids",
                                accel_model_file_path(trace->inputs));
+    trace->is_made = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = write_records(trace, out, error);
     for (uint32_t r = 0; trace->records != NULL && r < trace->record_count; r++)
@@ -244,6 +247,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     struct trace trace = {.opened = &opened, .inputs = inputs, .stepwise = chosen->stepwise};
     struct accel_given settings[4];
     struct accel_error error = {0};
+    struct working working;
     char batch[32];
     uint64_t longest = longest_case(inputs);
     struct wish wish = {.path = path,
@@ -262,13 +266,16 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
         code = refuse_target(chosen, accel_model_file_of(opened.model));
     if (code < 0) {
         code = EXIT_DONE;
+        working_begin(&working, &opened.session, 1);
         if (trace_all(&trace, chosen->out, &error) != ACCEL_OK)
-            code = say_error(chosen->common.json, &error);
+            code = trace.is_made ? say_output_error(chosen->common.json, &error, chosen->out)
+                                 : say_error(chosen->common.json, &error);
         else if (chosen->common.json)
             code = print_json(json_pack("{s:o, s:i}", "out", json_text(chosen->out), "stages", (int)trace.record_count),
                               "accelctl/trace/1");
         else
             printf("%u stages written to %s\n", trace.record_count, chosen->out);
+        working_end(&working);
     }
     close_model(&opened);
     return code;

@@ -14,7 +14,7 @@ static volatile sig_atomic_t interrupted;
 static struct accel_session *const *volatile running;
 static volatile uint32_t running_count;
 
-/* The first signal asks to stop, a second one ends the command. */
+/* The first signal asks to stop, a second one ends the command (blame_wait). */
 static void interrupt(int number)
 {
     interrupted = 1;
@@ -34,7 +34,7 @@ double seconds_since(const struct timespec *begun)
 
 void working_begin(struct working *working, struct accel_session *const *sessions, uint32_t count)
 {
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = interrupt};
 
     *working = (struct working){.what = "working", .on = isatty(STDERR_FILENO) == 1};
     clock_gettime(CLOCK_MONOTONIC, &working->begun);

@@ -44,6 +44,7 @@ static const struct gpu_arrangement small = {
     .dot = {"matmul_dot", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
     .halves = {"matmul_half", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4,
                .from = 8},
+    .matrix_from = 16,
 };
 
 static const struct gpu_arrangement gpu = {
@@ -61,6 +62,7 @@ static const struct gpu_arrangement gpu = {
     .dot = {"matmul_dot", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4, .from = 8},
     .halves = {"matmul_half", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4,
                .from = 8},
+    .matrix_from = 16,
 };
 
 /* What the tiles of `gpu` take of local memory, rounded up. */
@@ -103,6 +105,8 @@ struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits)
     tune(&arrangement.tile.from, tuning[GPU_TUNE_TILE_FROM]);
     tune(&arrangement.dot.from, tuning[GPU_TUNE_TILE_FROM]);
     tune(&arrangement.halves.from, tuning[GPU_TUNE_TILE_FROM]);
+    if (arrangement.matrix_from != 0)
+        tune(&arrangement.matrix_from, tuning[GPU_TUNE_TILE_FROM]);
     return arrangement;
 }
 

@@ -11,6 +11,10 @@
  * (OUT)POINTER(type, name) first (LOCAL_POINTER for a local array), and its caller gives PASS(name); one that reads
  * parameters takes WITH_PARAMETERS behind them, and its caller gives PASS(p).
  *
+ * HALF_AT(buffer, word, i) and BYTE_AT are element i of the halves (as a float) or bytes that begin at a word; the
+ * buffer is one of uint, with BUFFER_PARTS(binding, buffer) behind its BUFFER_IN. They are loads of 16 and 8 bits where
+ * the device has them.
+ *
  * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
  *
  * Vectors of rows: where VEC_ROWS is defined an item works on VEC rows of a tile of a matrix in vectors vuint and

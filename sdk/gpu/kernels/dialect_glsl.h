@@ -14,6 +14,19 @@
 #define IS_ONE_SUBGROUP (GROUP <= SUBGROUP)
 #define SUBGROUP_BARRIER subgroupBarrier()
 #endif
+#ifdef MATRICES
+/* Matrices that a subgroup holds together, of the sizes of a text's constants. */
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#define MATRIX_OF_X coopmat<float16_t, gl_ScopeSubgroup, MATRIX_M, MATRIX_K, gl_MatrixUseA>
+#define MATRIX_OF_W coopmat<float16_t, gl_ScopeSubgroup, MATRIX_K, MATRIX_N, gl_MatrixUseB>
+#define MATRIX_SUMS coopmat<float, gl_ScopeSubgroup, MATRIX_M, MATRIX_N, gl_MatrixUseAccumulator>
+#define MATRIX_LOAD(matrix, array, at, pitch, order)                                                                   \
+    coopMatLoad(matrix, array, at, pitch, gl_CooperativeMatrixLayout##order)
+#define MATRIX_BARRIER                                                                                                 \
+    controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease)
+#define HALVES
+#endif
 #ifdef HALVES
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #define half4 f16vec4
@@ -30,6 +43,31 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
                   id = 4450) int sdot4(uint a, uint b, spirv_literal int format);
 #define DOT4(a, b) sdot4(a, b, 0)
 #endif
+#ifdef HAS_STORAGE16
+#extension GL_EXT_shader_16bit_storage : require
+#define HALVES_OF(number, name)                                                                                        \
+    layout(std430, set = 0, binding = number) readonly buffer halves_##name                                            \
+    {                                                                                                                  \
+        float16_t name##_halves[];                                                                                     \
+    };
+#define HALF_AT(name, word, i) float(name##_halves[2u * (word) + (i)])
+#else
+#define HALVES_OF(number, name)
+#define HALF_AT(name, word, i) half_low(name[(word) + (i) / 2u] >> ((i) % 2u * 16u))
+#endif
+#ifdef HAS_STORAGE8
+#extension GL_EXT_shader_8bit_storage : require
+#define BYTES_OF(number, name)                                                                                         \
+    layout(std430, set = 0, binding = number) readonly buffer bytes_##name                                             \
+    {                                                                                                                  \
+        uint8_t name##_bytes[];                                                                                        \
+    };
+#define BYTE_AT(name, word, i) uint(name##_bytes[4u * (word) + (i)])
+#else
+#define BYTES_OF(number, name)
+#define BYTE_AT(name, word, i) (name[(word) + (i) / 4u] >> ((i) % 4u * 8u) & 255u)
+#endif
+#define BUFFER_PARTS(number, name) HALVES_OF(number, name) BYTES_OF(number, name)
 #define CONSTANT(name) layout(constant_id = C_##name) const uint name = 1u;
 #define CONST(name, value) const uint name = value;
 #define TABLE16(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q)                                                  \

@@ -44,6 +44,17 @@
     ;
 #define BUFFER_IN(binding, type, name)
 #define BUFFER_OUT(binding, type, name)
+#define BUFFER_PARTS(binding, name)
+#ifdef HAS_STORAGE16
+#define HALF_AT(name, word, i) half_low(((global const ushort *)((name) + (word)))[i])
+#else
+#define HALF_AT(name, word, i) half_low(name[(word) + (i) / 2u] >> ((i) % 2u * 16u))
+#endif
+#ifdef HAS_STORAGE8
+#define BYTE_AT(name, word, i) ((uint)((global const uchar *)((name) + (word)))[i])
+#else
+#define BYTE_AT(name, word, i) (name[(word) + (i) / 4u] >> ((i) % 4u * 8u) & 255u)
+#endif
 #define IN(type, name) global const type *restrict name,
 #define OUT(type, name) global type *name,
 #define KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) WITH_SUBGROUPS void gpu_main(

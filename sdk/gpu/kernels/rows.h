@@ -11,6 +11,7 @@
 /* Variants of matmul. */
 #define GPU_MATMUL_DOT 1u    /**< many rows of x are rounded to 8 bits */
 #define GPU_MATMUL_HALVES 2u /**< many rows of x are rounded to halves */
+#define GPU_MATMUL_MATRIX 3u /**< and W too, and subgroups multiply matrices of them */
 
 /** How the matmul of many rows is cut: the constants of matmul_tile.k. */
 struct gpu_tile {
@@ -40,6 +41,8 @@ struct gpu_arrangement {
     struct gpu_tile tile;   /**< matmul of many rows */
     struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
     struct gpu_tile halves; /**< the same with x rounded to halves */
+    uint32_t matrix_from;   /**< rows of x from which on subgroups multiply matrices, 0: never */
+    uint32_t zero;
 };
 
 /** The arrangement for a device, with what its option `tuning` changes. */
@@ -59,6 +62,7 @@ void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix,
 uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part);
 
 const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node);
+const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);

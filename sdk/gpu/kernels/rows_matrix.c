@@ -80,6 +80,31 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_nod
     return unscaled_reason(row, node);
 }
 
+/* What a workgroup of matmul_matrix.k is made of. */
+#define MATRIX_SUBGROUPS 4u
+#define MATRIX_SIDE 64u
+#define MATRIX_BYTES 24576u /* of local memory, rounded up: two times 64 rows, and 4 products of 16 x 16 */
+
+/* Values of W are rounded too: scales of bfloats and floats leave the range of halves. */
+const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const struct gpu_limits *limits = node->limits;
+    const uint32_t rounding = rounding_of(node);
+    struct gpu_form form;
+
+    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
+        return "the node does not allow rounding";
+    if (gpu_arrange(limits).matrix_from == 0)
+        return "the device multiplies matrices no quicker than floats";
+    if (limits->subgroups[1] == 0 || limits->subgroup == 0 ||
+        MATRIX_SUBGROUPS * limits->subgroup > limits->group_items || limits->local_bytes < MATRIX_BYTES)
+        return "the device has no subgroups of a known size for it, or too little local memory";
+    if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 16 || form.scales == FORM_BFLOAT ||
+        form.scales == FORM_POWERS)
+        return "the weights may leave the range of halves";
+    return gpu_matmul_check(row, node);
+}
+
 /* GPUs that have halves multiply twice as many of them as floats; processors convert them. */
 const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node)
 {
@@ -159,6 +184,21 @@ static void emit_tile(const struct gpu_call *call, struct gpu_emitter *emitter, 
                 wanted);
 }
 
+static void emit_matrix(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
+                        const struct gpu_form *form, uint32_t wanted)
+{
+    const struct gpu_limits *limits = call->limits;
+    struct gpu_launch launch = launch_of(call, part, form);
+
+    launch.source = "matmul_matrix";
+    launch.subgroup = limits->subgroup;
+    launch.constants[0] = MATRIX_SUBGROUPS * limits->subgroup;
+    launch.constants[5] = limits->subgroup;
+    memcpy(launch.constants + 6, limits->matrix, sizeof limits->matrix);
+    launch.constant_count = 9;
+    emit_groups(call, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, wanted);
+}
+
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
@@ -166,7 +206,8 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT      ? &arrangement.dot
                                   : call->row->variant == GPU_MATMUL_HALVES ? &arrangement.halves
                                                                             : &arrangement.tile;
-    const uint64_t from = tile->source != NULL ? tile->from : UINT64_MAX;
+    const uint32_t by_matrix = call->row->variant == GPU_MATMUL_MATRIX;
+    const uint64_t from = by_matrix ? arrangement.matrix_from : tile->source != NULL ? tile->from : UINT64_MAX;
     struct gpu_form form;
 
     if (!gpu_form_of(w->type, &form))
@@ -175,7 +216,9 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         emit_vec(call, emitter, part, &form, 1, x->rows == 1);
         if (x->most_rows > 1)
             emit_vec(call, emitter, part, &form, arrangement.rows, x->rows > 1 && x->rows < from);
-        if (x->most_rows >= from)
+        if (x->most_rows >= from && by_matrix)
+            emit_matrix(call, emitter, part, &form, x->rows >= from);
+        else if (x->most_rows >= from)
             emit_tile(call, emitter, part, &form, tile, x->rows >= from);
     }
 }

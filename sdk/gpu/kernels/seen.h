@@ -5,6 +5,7 @@
  *
  * Keys are numbered as a query sees them: first the sinks, then those of the window.
  */
+BUFFER_PARTS(1, K)
 
 /* What a token of sequence s sees: how many keys, how many of them are sinks, what lies between these and the window,
  * and the place of the token. */
@@ -72,7 +73,7 @@ FN float score_of(POINTER(uint, K) LOCAL_POINTER(float, query) WITH_PARAMETERS u
         } else {
             for (uint i = 0u; i < SIZE; i++) {
                 const uint at = kv_head * SIZE + i;
-                score += query[i] * half_low(K[row + at / 2u] >> (at % 2u * 16u));
+                score += query[i] * HALF_AT(K, row, at);
             }
         }
     } else {
@@ -93,7 +94,7 @@ FN float score_of(POINTER(uint, K) LOCAL_POINTER(float, query) WITH_PARAMETERS u
                     sum += query[i + 16u] * e.x + query[i + 17u] * e.y + query[i + 18u] * e.z + query[i + 19u] * e.w;
                 }
             }
-            score += sum * half_low(K[scales + number / 2u] >> (number % 2u * 16u));
+            score += sum * HALF_AT(K, scales, number);
         }
     }
     if (p.softcap != 0.0f)

@@ -37,14 +37,14 @@ struct accel_given {
 struct accel_plan_request {
     uint32_t size;
     uint32_t given_count;
-    const char *device;              /**< name of a device, of a driver, or NULL: the best one */
+    const char *device;              /**< a device's name or id, a driver, a kind, or a list of these; NULL: the best */
     const struct accel_given *given; /**< settings, strongest layer */
     const struct accel_given *model; /**< facts of the model: "model.family", "model.layers", ... */
     uint32_t model_count;
     uint32_t zero;
     /** Plan for this platform: the name of a driver, or of a file of the profiles. NULL: for a device of this machine.
-     *  `device` is then a device of it, or the name of a file of the folder devices; NULL: its best device, and where
-     *  none is here the plan has no device. */
+     *  `device` is then one of it, as above, or the name of a file of the folder devices; NULL: its best device, and
+     * where none is here the plan has no device. */
     const char *platform;
 };
 

@@ -355,6 +355,14 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
     return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
 }
 
+int32_t accel_model_file_check(const struct accel_model_file *file, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < file->part_count && code == ACCEL_OK; i++)
+        code = model_part_check(&file->parts[i], error);
+    return code;
+}
+
 int32_t accel_model_file_mapping(const struct accel_model_file *file, uint32_t index,
                                  struct accel_model_mapping *out_mapping, struct accel_error *error) ACCEL_NOEXCEPT
 {

@@ -73,6 +73,7 @@ int32_t model_part_adopt(struct model_part *part, const char *path, int fd, cons
         return model_fault(error, ACCEL_E_CORRUPT, path, 0, "the file is empty");
     }
     part->bytes = (uint64_t)status->st_size;
+    part->written = status->st_mtim;
     return ACCEL_OK;
 }
 
@@ -125,6 +126,27 @@ int32_t model_part_map(struct model_part *part, struct accel_error *error)
     part->data = memory;
     part->mapped = true;
     return ACCEL_OK;
+}
+
+int32_t model_part_check(const struct model_part *part, struct accel_error *error)
+{
+    struct stat status;
+    const char *what = NULL;
+    int32_t code;
+    if (part->fd < 0)
+        return ACCEL_OK;
+    if (fstat(part->fd, &status) != 0)
+        return model_fault_errno(error, part->path, "cannot examine", errno);
+    if ((uint64_t)status.st_size < part->bytes)
+        what = "the file shrank while it was in use";
+    else if (status.st_mtim.tv_sec != part->written.tv_sec || status.st_mtim.tv_nsec != part->written.tv_nsec)
+        what = "the file was written to while it was in use";
+    if (what == NULL)
+        return ACCEL_OK;
+    code = model_fault(error, ACCEL_E_CORRUPT, part->path, MODEL_NO_OFFSET, "%s", what);
+    accel_error_remedy(error,
+                       "write a new file and rename it to the old one's name: who has that open goes on with it");
+    return code;
 }
 
 static int32_t read_file(const struct model_part *part, uint64_t offset, uint64_t bytes, unsigned char *out,

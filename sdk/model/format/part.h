@@ -15,8 +15,9 @@ struct model_part {
     char *path;                /* owned; what messages say */
     const unsigned char *data; /* the whole file where it is mapped or lies in memory, else NULL */
     uint64_t bytes;
-    int fd;      /* -1 in memory */
-    bool mapped; /* data came from mmap */
+    struct timespec written; /* when it last was, as of the opening */
+    int fd;                  /* -1 in memory */
+    bool mapped;             /* data came from mmap */
 };
 
 /* A part that model_part_close accepts and that holds nothing. */
@@ -45,6 +46,9 @@ int32_t model_part_map(struct model_part *part, struct accel_error *error);
 /* Copies a range of the file. A range past the end is ACCEL_E_CORRUPT, also where the file shrank since. */
 int32_t model_part_read(const struct model_part *part, uint64_t offset, uint64_t bytes, void *out,
                         struct accel_error *error);
+
+/* ACCEL_E_CORRUPT when the file has been written to since it was opened. */
+int32_t model_part_check(const struct model_part *part, struct accel_error *error);
 
 /* Releases what the part holds. */
 void model_part_close(struct model_part *part);

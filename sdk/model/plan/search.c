@@ -12,6 +12,7 @@ struct point {
     uint64_t needed;
     uint64_t budget;
     uint32_t fits;
+    uint32_t is_over; /* a single thing is larger than the device takes: no sum is known */
 };
 
 static int32_t plan_point(const struct accel_model_plan *plan, const struct plan_range *range, uint64_t at,
@@ -25,10 +26,15 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct plan
 
     plan_range_value(range, at, value, sizeof value);
     code = model_plan_vary(plan, &given, 1, &tried, error);
+    if (code == ACCEL_E_LIMIT) {
+        accel_error_clear(error);
+        *out_point = (struct point){.at = at, .is_over = 1};
+        return ACCEL_OK;
+    }
     if (code != ACCEL_OK)
         return code;
     fit = model_plan_verdict(tried);
-    *out_point = (struct point){at, fit.needed, fit.budget, fit.fits};
+    *out_point = (struct point){.at = at, .needed = fit.needed, .budget = fit.budget, .fits = fit.fits};
     accel_model_plan_free(tried);
     return ACCEL_OK;
 }
@@ -36,8 +42,12 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct plan
 /* Where the line through two points meets the budget: exact where memory grows evenly, and within the bounds anyhow. */
 static uint64_t guess(const struct point *low, const struct point *high)
 {
-    double slope = ((double)high->needed - (double)low->needed) / (double)(high->at - low->at);
-    double at = slope <= 0 ? 0 : (double)low->at + ((double)low->budget - (double)low->needed) / slope;
+    double slope, at;
+
+    if (high->is_over)
+        return low->at + (high->at - low->at) / 2;
+    slope = ((double)high->needed - (double)low->needed) / (double)(high->at - low->at);
+    at = slope <= 0 ? 0 : (double)low->at + ((double)low->budget - (double)low->needed) / slope;
 
     if (at <= (double)low->at + 1)
         return low->at + 1;
@@ -48,7 +58,7 @@ static uint64_t guess(const struct point *low, const struct point *high)
  * devices have budgets of their own there is no such sum, and each plan's own verdict counts. */
 static void judge(struct point *point, const struct point *first)
 {
-    if (first->fits != (first->budget == 0 || first->needed <= first->budget))
+    if (point->is_over || first->fits != (first->budget == 0 || first->needed <= first->budget))
         return;
     point->budget = first->budget;
     point->fits = point->budget == 0 || point->needed <= point->budget;

@@ -104,6 +104,7 @@ struct accel_session {
     struct accel_state_part *parts; /* 2 * layers */
     uint32_t part_count;
     uint32_t is_loaded;
+    uint32_t reads_file; /* steps read weights where their file is mapped, in this or in a piece */
     struct file_source source;
     struct weight_types types; /* of matrices that are converted; rows and keys are the session's */
     const char **converted;    /* their keys, for the plan */
@@ -168,9 +169,12 @@ int32_t session_settle_load(struct accel_session *session, struct accel_error *e
  * there. */
 uint64_t session_mapped_bytes(const struct accel_session *session);
 
-/* Asks the system to read those pages ahead of the steps, without waiting for them: one order of reading instead of the
- * order in which steps touch them, and all of a weight instead of single rows. */
+/* Has those pages read and mapped before the steps where they are not in memory: in one order instead of that in which
+ * steps touch them, and so in huge pages where the system has them for files. Returns early when cancelled. */
 void session_ask_for_pages(const struct accel_session *session);
+
+/* True where steps read weights in the mapped file. */
+uint32_t session_reads_file(const struct accel_session *session);
 
 /* Makes the graph's buffers and finds the places of its outputs. */
 int32_t session_slots_create(struct accel_session *session, struct accel_error *error);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether weights are used where their file is mapped or copied, where the setting leaves that to the machine: decode
- * reads every weight for every token, and translating the addresses of small pages costs a part of that. Files on disk
- * have small pages on most systems, so that huge ones take a copy.
+ * reads every weight for every token, and translating the addresses of small pages costs a part of that. What is read
+ * from the disk by pages.c comes in huge pages on file systems that have them (ext4 and XFS of Linux 6.16 and later);
+ * elsewhere, and of a file that was written or asked for piece by piece, it takes a copy to have them.
  *
  * Measured on a shared virtual machine of two Zen 3 cores, 1.1 billion weights in Q4_0: 6 to 20 % more tokens a second
  * from huge pages (three pairs of runs). The copy took 1.3 to 1.9 s of processor time of the system, where a start from

@@ -19,6 +19,9 @@
 /* Systems cut one request to what a device reads ahead, and say nothing; this much every one takes. */
 #define ASKED_AT_ONCE (UINT64_C(128) << 10)
 
+/* Mapped at once. */
+#define MAPPED_AT_ONCE (UINT64_C(256) << 20)
+
 /* Bytes of which one page is looked at before anything is asked for. */
 #define SAMPLED (UINT64_C(1) << 20)
 
@@ -115,6 +118,30 @@ static int seem_resident(const struct range *ranges, uint32_t count, uint64_t pa
     return 1;
 }
 
+/* Reads a range from the disk and maps it, in order: read ahead of a stream comes in huge pages where the file system
+ * has them, while pages that are asked for without being touched come one by one and stay small for as long as they
+ * are in memory. False where the system does not know how, or less memory than that is there. */
+static int map_stream(const struct accel_session *session, const struct range *range, uint64_t page)
+{
+#if defined(MADV_POPULATE_READ)
+    void *all = (void *)(uintptr_t)(range->first * page);
+    const uint64_t bytes = (range->end - range->first) * page;
+    int done = bytes / page < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
+
+    (void)madvise(all, bytes, MADV_SEQUENTIAL);
+    for (uint64_t at = 0; done && at < bytes && !atomic_load(&session->cancelled); at += MAPPED_AT_ONCE)
+        done = madvise((char *)all + at, bytes - at < MAPPED_AT_ONCE ? bytes - at : MAPPED_AT_ONCE,
+                       MADV_POPULATE_READ) == 0;
+    (void)madvise(all, bytes, MADV_NORMAL);
+    return done;
+#else
+    (void)session;
+    (void)range;
+    (void)page;
+    return 0;
+#endif
+}
+
 void session_ask_for_pages(const struct accel_session *session)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -125,12 +152,15 @@ void session_ask_for_pages(const struct accel_session *session)
     /* Advice: where the system does not take it, the pages come when steps touch them. */
     if (ranges != NULL && seem_resident(ranges, count, page))
         count = 0;
-    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+    for (uint32_t i = 0; ranges != NULL && i < count; i++) {
+        if (map_stream(session, &ranges[i], page))
+            continue;
         for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
             uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
 
             (void)madvise((void *)(uintptr_t)(at * page), pages * page, MADV_WILLNEED);
         }
+    }
     free(ranges);
 }
 
@@ -146,6 +176,15 @@ static uint32_t is_mapped(const struct accel_plan *plan)
         if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_MAPPED)
             return 1;
     return 0;
+}
+
+uint32_t session_reads_file(const struct accel_session *session)
+{
+    uint32_t reads = !session->source.copy && session->piece_count == 0 && is_mapped(session->plan);
+
+    for (uint32_t p = 0; p < session->piece_count; p++)
+        reads |= session_reads_file(session->pieces[p]);
+    return reads;
 }
 
 uint64_t accel_session_resident(const struct accel_session *session)

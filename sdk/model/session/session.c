@@ -77,19 +77,39 @@ static int32_t make_sequences(struct accel_session *session, struct accel_error 
     return code;
 }
 
-/* What lies on the device of a session, or of a piece. A piece after the last layer has no caches. */
-static int32_t load_device(struct accel_session *session, struct accel_error *error)
+/* What the long calls of a load ask: whether to go on. */
+struct load_task {
+    struct accel_task task;              /* first */
+    const struct accel_session *session; /* the one that may be cancelled */
+};
+
+static int32_t ask_load(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
 {
+    (void)done, (void)total;
+    return atomic_load(&((const struct load_task *)task)->session->cancelled) != 0 ? ACCEL_E_CANCELLED : ACCEL_OK;
+}
+
+static int32_t check_load(const struct load_task *load, struct accel_error *error)
+{
+    return ask_load(&load->task, 0, 0) == ACCEL_OK
+               ? ACCEL_OK
+               : accel_error_set(error, ACCEL_E_CANCELLED, "cancelled while the model was loaded");
+}
+
+/* What lies on the device of a session, or of a piece of `whole`. A piece after the last layer has no caches. */
+static int32_t load_device(struct accel_session *session, const struct accel_session *whole, struct accel_error *error)
+{
+    const struct load_task load = {{.size = sizeof load.task, .progress = ask_load}, whole};
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code;
 
     session_ask_for_pages(session);
     code = accel_plan_open_device(session->plan, &session->device, error);
     if (code == ACCEL_OK)
-        code =
-            accel_module_create(session->device, graphs, 1, NULL, &session->source.base, NULL, &session->module, error);
+        code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task,
+                                   &session->module, error);
     if (code == ACCEL_OK)
-        code = accel_weights_create(session->module, &session->source.base, NULL, &session->weights, error);
+        code = accel_weights_create(session->module, &session->source.base, &load.task, &session->weights, error);
     if (code == ACCEL_OK && session->part_count != 0)
         code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
                                   &session->state, error);
@@ -99,6 +119,8 @@ static int32_t load_device(struct accel_session *session, struct accel_error *er
         code = session_slots_create(session, error);
     if (code == ACCEL_OK && session->options.inputs)
         code = session_inputs_create(session, error);
+    if (code == ACCEL_OK)
+        code = check_load(&load, error);
     return code == ACCEL_OK ? make_sets(session, error) : code;
 }
 
@@ -107,7 +129,7 @@ static int32_t load_pieces(struct accel_session *session, struct accel_error *er
     int32_t code = ACCEL_OK;
 
     for (uint32_t p = 0; code == ACCEL_OK && p < session->piece_count; p++)
-        code = load_device(session->pieces[p], error);
+        code = load_device(session->pieces[p], session, error);
     return code == ACCEL_OK ? session_slots_create(session, error) : code;
 }
 
@@ -124,8 +146,9 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     if (code == ACCEL_OK)
         code = make_sequences(session, error);
     if (code == ACCEL_OK)
-        code = session->piece_count != 0 ? load_pieces(session, error) : load_device(session, error);
+        code = session->piece_count != 0 ? load_pieces(session, error) : load_device(session, session, error);
     session->is_loaded = code == ACCEL_OK;
+    session->reads_file = session_reads_file(session);
     return code;
 }
 

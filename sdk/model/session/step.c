@@ -160,6 +160,8 @@ static int32_t step(struct accel_session *session, struct step_part *parts, uint
     }
     if (code == ACCEL_OK)
         code = session_run(session, parts, count, error);
+    if (code == ACCEL_OK && session->reads_file)
+        code = accel_model_file_check(session->model->file, error);
     for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
         keep_part(session, &parts[p], p);
     return code;

@@ -7,9 +7,10 @@
  * Everything a file says about itself is checked before any of it is returned: counts and lengths against the size of
  * the file, offsets and products with checked arithmetic, alignment, overlaps, types, names. Headers are read into
  * memory of the library; only the data of tensors are mapped. So a file that changes while it is open can damage
- * values, never the tables that these functions return. A file that *shrinks* while it is mapped raises SIGBUS in
- * whoever touches the lost pages: the library installs no handler. A program that wants to name the file compares the
- * faulting address with accel_model_file_mapping; one that wants an error instead opens with ACCEL_MODEL_OPEN_READ.
+ * values, never the tables that these functions return; accel_model_file_check tells. A file that *shrinks* while it is
+ * mapped raises SIGBUS in whoever touches the lost pages: the library installs no handler. A program that wants to name
+ * the file compares the faulting address with accel_model_file_mapping; one that wants an error instead opens with
+ * ACCEL_MODEL_OPEN_READ.
  *
  * Threads: an open file is immutable, so every function but accel_model_file_close may be called from any thread.
  * Pointers and strings returned belong to the file and live until it is closed.
@@ -174,6 +175,13 @@ ACCEL_API const void *accel_model_file_plane(const struct accel_model_file *file
 ACCEL_API int32_t accel_model_file_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                                         uint64_t offset, uint64_t bytes, void *out,
                                         struct accel_error *error) ACCEL_NOEXCEPT;
+
+/**
+ * ACCEL_E_CORRUPT when a file of this has been written to since it was opened, as its time of modification says: what
+ * was read from its mapping may be neither the old nor the new. Sessions that use weights in the mapping ask it after
+ * every step. One system call for each file; allocates nothing.
+ */
+ACCEL_API int32_t accel_model_file_check(const struct accel_model_file *file, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /**
  * Mapping number `index` of this file, ACCEL_E_NOT_FOUND past the last. Takes no lock and allocates nothing, so a

@@ -164,7 +164,7 @@ ACCEL_API int32_t accel_session_step(struct accel_session *session, const struct
                                      uint32_t count, const float **out_logits,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Asks the feed in progress to end with ACCEL_E_CANCELLED, or the next one when none is. Any thread. */
+/** Asks the load or feed in progress to end with ACCEL_E_CANCELLED, or the next one when none is. Any thread. */
 ACCEL_API void accel_session_cancel(struct accel_session *session) ACCEL_NOEXCEPT;
 
 /** One stage of the last step. Open. */

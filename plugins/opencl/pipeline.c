@@ -14,24 +14,6 @@
 #define LOG_BYTES 4096u
 #define KEPT_BYTES ((uint64_t)8 << 20) /* binaries of pipelines that are not alive, at most */
 
-struct feature {
-    uint32_t bit;
-    const char *name;
-};
-
-static const struct feature features[] = {
-    {GPU_FEATURE_F16, "F16"},
-    {GPU_FEATURE_STORAGE16, "STORAGE16"},
-    {GPU_FEATURE_STORAGE8, "STORAGE8"},
-    {GPU_FEATURE_INT8, "INT8"},
-    {GPU_FEATURE_INT16, "INT16"},
-    {GPU_FEATURE_DOT8, "DOT8"},
-    {GPU_FEATURE_DOT8_FAST, "DOT8_FAST"},
-    {GPU_FEATURE_SUBGROUP, "SUBGROUP"},
-    {GPU_FEATURE_SHUFFLE, "SHUFFLE"},
-    {GPU_FEATURE_SOFTWARE, "SOFTWARE"},
-};
-
 struct options {
     char text[OPTIONS];
     size_t used;
@@ -60,9 +42,9 @@ static int32_t make_options(const struct gpu_device *device, const struct gpu_ke
     options->used = 0;
     /* Compilers on top of clang print the number of warnings to the error output of the process. */
     add(options, "%s -w -DACCEL_OPENCL=1 %s", device->standard, key->source->defines);
-    for (uint32_t f = 0; f < sizeof features / sizeof *features; f++)
-        if ((device->limits.features & features[f].bit) != 0)
-            add(options, " -DHAS_%s=1", features[f].name);
+    for (uint32_t f = 0; f < gpu_feature_count; f++)
+        if ((device->limits.features & gpu_features[f].bit) != 0)
+            add(options, " -DHAS_%s=1", gpu_features[f].name);
     for (uint32_t c = 0; c < key->constant_count; c++) {
         size_t length = strcspn(name, " ");
 
@@ -102,16 +84,22 @@ static const struct opencl_kept *find_kept(struct gpu_device *device, const uint
     return kept;
 }
 
+/* Under `writing`. */
+static bool is_among(const struct gpu_pipeline *one, const uint64_t hash[2])
+{
+    while (one != NULL && (one->hash[0] != hash[0] || one->hash[1] != hash[1]))
+        one = one->next;
+    return one != NULL;
+}
+
 static bool is_alive(struct gpu_device *device, const uint64_t hash[2])
 {
-    const struct gpu_pipeline *one;
+    bool alive;
 
     pthread_mutex_lock(&device->writing);
-    for (one = device->pipelines; one != NULL; one = one->next)
-        if (one->hash[0] == hash[0] && one->hash[1] == hash[1])
-            break;
+    alive = is_among(device->pipelines, hash);
     pthread_mutex_unlock(&device->writing);
-    return one != NULL;
+    return alive;
 }
 
 static struct opencl_kept *take_kept(const struct gpu_device *device, const uint64_t hash[2], uint64_t bytes)
@@ -188,48 +176,84 @@ static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeli
     return code;
 }
 
+/* Takes the next program of kept bytes: its hash and size, and where its binary is. False at their end, or where they
+ * are cut off: then bytes are left. */
+static bool next_kept(const char **at, uint64_t *left, uint64_t head[3], const char **out_binary)
+{
+    if (*left < 3 * sizeof *head)
+        return false;
+    memcpy(head, *at, 3 * sizeof *head);
+    if (head[2] > *left - 3 * sizeof *head)
+        return false;
+    *out_binary = *at + 3 * sizeof *head;
+    *at = *out_binary + head[2];
+    *left -= 3 * sizeof *head + head[2];
+    return true;
+}
+
+/* The first ones, as many as this device would keep. Under `writing`. */
+static int32_t write_others(struct gpu_device *device, const char *at, uint64_t left,
+                            const struct accel_blob_writer *writer, struct accel_error *error)
+{
+    const char *binary;
+    uint64_t head[3], bytes = 0;
+    int32_t code = ACCEL_OK;
+
+    while (code == ACCEL_OK && next_kept(&at, &left, head, &binary)) {
+        if (is_among(device->pipelines, head) || find_kept(device, head) != NULL || head[2] > KEPT_BYTES - bytes)
+            continue;
+        bytes += head[2];
+        code = write_one(writer, head, binary, head[2], error);
+    }
+    return code;
+}
+
 /* Front to back: hash, bytes, binary. No pipeline comes or goes meanwhile. */
-int32_t opencl_cache_write(struct gpu_device *device, const struct accel_blob_writer *writer, struct accel_error *error)
+int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
+                           const struct accel_blob_writer *writer, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
 
+    pthread_mutex_lock(&device->writing);
     pthread_mutex_lock(&device->lock);
     for (const struct opencl_kept *kept = device->kept; kept != NULL && code == ACCEL_OK; kept = kept->next)
         code = write_one(writer, kept->hash, kept->binary, kept->bytes, error);
     pthread_mutex_unlock(&device->lock);
-    pthread_mutex_lock(&device->writing);
     for (const struct gpu_pipeline *one = device->pipelines; one != NULL && code == ACCEL_OK; one = one->next)
         code = write_pipeline(device, one, writer, error);
+    if (code == ACCEL_OK)
+        code = write_others(device, others, count, writer, error);
     pthread_mutex_unlock(&device->writing);
     return code;
 }
 
 int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
 {
-    const char *at = bytes;
+    const char *at = bytes, *binary;
+    uint64_t head[3];
 
-    while (count != 0) {
-        struct opencl_kept *kept;
-        uint64_t head[3];
+    while (next_kept(&at, &count, head, &binary)) {
+        struct opencl_kept *kept = NULL;
 
-        if (count < sizeof head)
-            return sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
-        memcpy(head, at, sizeof head);
-        at += sizeof head;
-        count -= sizeof head;
-        if (head[2] > count)
-            return sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
-        kept = NULL;
         if (find_kept(device, head) == NULL && !is_alive(device, head))
             kept = take_kept(device, head, head[2]);
         if (kept != NULL) {
-            memcpy(kept->binary, at, head[2]);
+            memcpy(kept->binary, binary, head[2]);
             add_kept(device, kept);
         }
-        at += head[2];
-        count -= head[2];
     }
-    return ACCEL_OK;
+    return count == 0 ? ACCEL_OK : sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
+}
+
+uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *key)
+{
+    struct options options;
+    uint64_t hash[2];
+
+    if (make_options(device, key, &options, NULL) != ACCEL_OK)
+        return 0;
+    hash_of(key, &options, hash);
+    return find_kept(device, hash) != NULL;
 }
 
 /* ---- building ---- */
@@ -301,6 +325,12 @@ static int32_t from_text(struct gpu_device *device, const struct gpu_key *key, c
         return opencl_error(error, result, key->source->name);
     result = cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL);
     if (result == CL_SUCCESS) {
+        size_t binary = 0;
+
+        /* Some libraries compile down to the machine when they are asked for a binary: here, on all threads, between
+         * two looks at whether to go on, and not when the cache is written. */
+        if (device->keeps)
+            cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof binary, &binary, NULL);
         *out_program = program;
         return ACCEL_OK;
     }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Settings for drivers that know them. A driver knows "kernels.subgroups" where its option table has a row of that
+ * name, or of what is behind the first dot, "subgroups", with values of the same kind; it is then given the value that
+ * somebody set. An option of its own, "DRIVER.subgroups", is the stronger one.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/plan/plan.h"
+#include "core/profile/keys.h"
+
+static bool is_alike(const struct accel_key *key, const struct accel_option *option)
+{
+    switch (key->type) {
+    case ACCEL_KEY_FLAG:
+        return option->type == ACCEL_OPTION_FLAG;
+    case ACCEL_KEY_INTEGER:
+    case ACCEL_KEY_SIZE:
+    case ACCEL_KEY_DURATION:
+        return option->type == ACCEL_OPTION_INTEGER;
+    default:
+        return option->type == ACCEL_OPTION_TEXT;
+    }
+}
+
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key)
+{
+    const struct accel_driver *driver = plan->device ? plan->device->owner->driver : NULL;
+    const char *dot = strchr(key->name, '.');
+    if (driver == NULL || key->carried != ACCEL_KEY_BY_DRIVER)
+        return NULL;
+    for (uint32_t i = 0; i < driver->option_count; i++) {
+        const char *name = driver->options[i]->name;
+        if ((strcmp(name, key->name) == 0 || (dot && strcmp(name, dot + 1) == 0)) && is_alike(key, driver->options[i]))
+            return driver->options[i];
+    }
+    return NULL;
+}
+
+uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *given)
+{
+    const char *driver = plan->device->owner->driver->name;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < accel_key_count(); i++) {
+        const struct accel_key *key = accel_key_get(i);
+        const struct accel_option *option = accel_plan_option_of(plan, key);
+        const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
+        /* What nobody set is the driver's to choose. */
+        if (setting == NULL || setting->layer == ACCEL_PROFILE_BUILTIN)
+            continue;
+        given[count++] =
+            (struct accel_given){accel_plan_text(plan, "%s.%s", driver, option->name), setting->value, setting->place};
+    }
+    return count;
+}

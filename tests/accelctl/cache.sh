@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The verb cache: kept kernels are listed with their sizes and ages, and taken away, those of one driver or all; nothing
+# else in the folder is touched, nor what another process is writing. Warming is tested where a driver compiles.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+kept=$XDG_CACHE_HOME/accel/kernels
+digits=0123456789abcdef0123456789abcdef
+
+try 0 "$accelctl" cache list
+has "$kept   0 files"
+try 0 "$accelctl" cache clear
+has "0 files removed"
+mkdir -p "$kept"
+fill()
+{
+    rm -rf "$kept"
+    mkdir "$kept"
+    head -c 3000 /dev/zero >"$kept/one-$digits"
+    head -c 500 /dev/zero >"$kept/two-part-$digits"
+    touch -d '3 hours ago' "$kept/two-part-$digits"
+    : >"$kept/one-$digits.new"
+    : >"$kept/one-$digits.txt.old-$digits"
+    : >"$kept/notes-0123"
+    ln -s "$q8" "$kept/one-ffffffffffffffffffffffffffffffff"
+}
+fill
+try 0 "$accelctl" cache list
+grep -qE "^  one-$digits +2.93 KiB  [0-9]+ s$" "$work/out" || fail "no row of a file: $(cat "$work/out")"
+grep -qE "^  two-part-$digits +500 B  3 h$" "$work/out" || fail "no row of an old file"
+grep -qE "^  one-$digits.new .* being written" "$work/out" || fail "no row of an unfinished file"
+grep -q "notes\|ffffffff" "$work/out" && fail "a file is listed that no driver wrote"
+try 0 "$accelctl" cache list --json
+"$json" "$work/out" accelctl/cache/1 || fail "the list as JSON"
+is "$(value files.0.driver) $(value files.0.bytes) $(value files.1.name)" "one 3000 one-$digits.new" "the first file"
+
+try 2 "$accelctl" cache clear three
+one_error "no kernels of a driver three are kept"
+try 0 "$accelctl" cache clear two-part
+has "1 file removed, 500 B"
+is "$(ls "$kept" | wc -l | tr -d ' ')" 5 "files that are left"
+if command -v flock >/dev/null; then
+    # A writer that is at work.
+    try 0 flock "$kept/one-$digits.new" "$accelctl" cache clear one --json
+    "$json" "$work/out" accelctl/cache-clear/1 || fail "clearing as JSON"
+    is "$(value removed) $(value busy)" "1 1" "files removed and left beside a writer"
+fi
+fill
+try 0 "$accelctl" cache clear
+is "$(LC_ALL=C ls "$kept")" "notes-0123
+one-$digits.txt.old-$digits
+one-ffffffffffffffffffffffffffffffff" "what drivers did not write"
+[ -f "$q8" ] || fail "the target of a link has gone"
+
+# Names are printed so that a terminal takes no command from them, and none is left out.
+rm -rf "$kept"
+mkdir "$kept"
+odd=$(printf 'one\033[31m\377-%s' $digits)
+: >"$kept/$odd"
+try 0 "$accelctl" cache list
+has "one?[31m?-$digits"
+try 0 "$accelctl" cache list --json
+is "$(value files.0.driver)" "$(printf 'one\033[31m?')" "a driver in a name that is no UTF-8"
+
+# A folder behind a link is somebody else's.
+mv "$kept" "$work/elsewhere"
+ln -s "$work/elsewhere" "$kept"
+for action in list clear; do
+    try 3 "$accelctl" cache $action
+    one_error "$kept is a link"
+done
+[ -e "$work/elsewhere/$odd" ] || fail "a file behind a link has gone"
+rm "$kept"
+
+# What cannot be removed is named, and what can be goes.
+fill
+if command -v chattr >/dev/null && chattr +i "$kept/one-$digits" 2>/dev/null; then
+    try 1 "$accelctl" cache clear
+    chattr -i "$kept/one-$digits"
+    one_error "$kept/one-$digits: "
+    one_error "1 file could not be removed, 2 removed"
+    [ -e "$kept/two-part-$digits" ] && fail "a file behind one that stays was left"
+fi
+
+try 0 "$accelctl" cache warm "$q8" --device cpu
+has "cpu:cpu0: its kernels are compiled already"
+try 4 "$accelctl" cache warm "$q8" --device nothing
+try 2 "$accelctl" cache clear --device cpu
+one_error "--device, --client and --set are for cache warm"
+try 2 "$accelctl" cache clean
+one_error "did you mean 'clear'?"
+try 3 env -u XDG_CACHE_HOME -u HOME "$accelctl" cache list
+one_error "neither XDG_CACHE_HOME nor HOME"
+finish

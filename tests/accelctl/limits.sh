@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A device with memory enough that binds little at a time: what a run would be refused for, the plan refuses, with the
+# numbers, and with what would do; that is what --max-context finds, and what runs.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+mock=$ACCEL_TEST_BUILDDIR/tests/mock/.libs/narrow.so
+if sanitized; then
+    echo "skipped: a driver that loads a driver, which sanitizers report as a second copy"
+    exit 77
+fi
+
+on="--drivers $mock --device narrow"
+halves="--set kv.type.k=f16 --set kv.type.v=f16"
+# 512 slots of 64 bytes are 32 KiB, 16 KiB are 256 slots.
+for verb in plan "run -n 4 --prompt Once"; do
+    # shellcheck disable=SC2086
+    try 5 "$accelctl" $verb "$q8" $on $halves
+    one_error "part 0 of the state has 512 slots of 64 bytes, 32768 in all, and device narrow:cpu0 binds no more than 16384"
+    grep -q "remedy: 256 slots would do: a smaller context" "$work/err" || fail "no remedy: $(cat "$work/err")"
+done
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan "$q8" --json $on $halves
+is "$(value error.code)" ACCEL_E_LIMIT "code of a plan that is over a limit"
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$q8" $on $halves --set context=256tok
+has "FITS"
+# shellcheck disable=SC2086
+try 0 "$accelctl" run "$q8" $on $halves --set context=256tok -n 4 -q --prompt "Once"
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$q8" $on $halves --set context=16tok --max-context
+has "256 tokens fit; planned are 16"
+# Inputs and outputs: 8 rows of 512 logits fit, 9 do not.
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan "$q8" $on --set context=16tok --set sequences=9 --set batch=9tok
+one_error "output logits of a step has 18432 bytes, and device narrow:cpu0 makes no buffer of over 16384"
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$q8" $on --set context=16tok --set sequences=8 --set batch=8tok
+finish

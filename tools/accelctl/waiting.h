@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Says on the error output which driver the command waits for, where one takes long to tell its devices or to open one:
+ * nobody would know why nothing happens. */
+#ifndef ACCELCTL_WAITING_H
+#define ACCELCTL_WAITING_H
+
+#include <accel/context.h>
+
+/* How long a call may take before that is said. */
+enum { WAITING_SECONDS = 5 };
+
+/* From now on a thread of its own looks at the context, which lives until waiting_end. Without one nothing is said. */
+void waiting_begin(const struct accel_context *context);
+/* May be called without a begin. */
+void waiting_end(void);
+
+#endif
