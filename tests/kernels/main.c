@@ -53,7 +53,7 @@ static void check_added(const struct tables *tables, const struct cpu_kernels *o
     if (KERNELS_LEVEL != CPU_LEVEL_AMX && other->level != CPU_LEVEL_AMX)
         return;
 #define CPU_KERNEL(type, place, name)
-#define CPU_KERNEL8(type, place, name) assert_true(tables->kernels.place != other->place);
+#define CPU_KERNEL16(type, place, name) assert_true(tables->kernels.place != other->place);
 #include "plugins/cpu/kernels/kernels.def"
 }
 

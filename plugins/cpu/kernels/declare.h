@@ -12,14 +12,12 @@
 
 /* The levels that add to AVX-512. */
 #define CPU_KERNEL(type, place, name)
-#define CPU_KERNEL8(type, place, name) cpu_##type##_fn cpu_##name##_amx;
+#define CPU_KERNEL16(type, place, name) cpu_##type##_fn cpu_##name##_amx;
 #include "kernels.def"
 cpu_round16_fn cpu_round16_scalar;
 cpu_round16_fn cpu_round16_avx512bf16;
 cpu_matmul_fn cpu_matmul16_bf16_scalar;
 cpu_matmul_fn cpu_matmul16_bf16_avx512bf16;
-cpu_matmul_fn cpu_matmul16_bf16_amx;
 cpu_matmul_fn cpu_matmul16_f16_scalar;
-cpu_matmul_fn cpu_matmul16_f16_amx;
 
 #endif

@@ -57,8 +57,9 @@ enum cpu_weight {
 /* Type ids that kernels read: one for each place, and for CPU_PLANAR 60 less those with a place. */
 #define CPU_TYPES (CPU_PLANAR + 56u)
 
-/* A good unit for cutting the rows of weights over threads. */
+/* Good units for cutting the rows of weights over threads: of matmul and matmul8, and of matmul16. */
 #define CPU_MATMUL_ROWS 16u
+#define CPU_MATMUL16_ROWS 32u
 
 /* Values that share a scale when activations are rounded to 8 bits. */
 #define CPU_BLOCK 32u
@@ -136,6 +137,9 @@ typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k
 /* Rows of x in BF16 begin at multiples of so many elements, and are there in multiples of so many. */
 #define CPU_ROWS16 32u
 
+/* Rows of x from which on products of BF16 are faster with quantized weights, where a level has them. */
+#define CPU_ROWS16_FROM 24u
+
 /* Elements of a row of k values in BF16, and bytes of m rows. */
 static inline size_t cpu_row16(size_t k)
 {
@@ -147,7 +151,10 @@ static inline size_t cpu_rows16_bytes(size_t m, size_t k)
     return cpu_row16(m) * cpu_row16(k) * sizeof(uint16_t);
 }
 
-/* Rounds rows begin .. end of x [m, k] to the nearest BF16, zeros after each row. Rows from m on may hold anything. */
+/* Rounds rows begin .. end of x [m, k] to the nearest BF16, zeros after each row, in the order in which the level's
+ * matmul16 reads them; `begin` is a multiple of CPU_ROWS16, and so is `end` or it is m. Rows from m on may hold
+ * anything.
+ */
 typedef void cpu_round16_fn(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end);
 
 /* y [m, n] = function(x [m, k] W^T + bias [n]) + residual [m, n]. The quantized types want k as a multiple of their
@@ -308,9 +315,9 @@ static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cach
  * which are there for the types and at the levels where products of BF16 are faster than those of F32. */
 struct cpu_kernels {
     uint32_t level;
-    cpu_matmul_fn *matmul[CPU_WEIGHTS];    /* x in F32 */
-    cpu_matmul_fn *matmul8[CPU_WEIGHTS];   /* x rounded to 8 bits */
-    cpu_matmul_fn *matmul16[CPU_BF16 + 1]; /* x rounded to BF16 */
+    cpu_matmul_fn *matmul[CPU_WEIGHTS];   /* x in F32 */
+    cpu_matmul_fn *matmul8[CPU_WEIGHTS];  /* x rounded to 8 bits */
+    cpu_matmul_fn *matmul16[CPU_WEIGHTS]; /* x rounded to BF16 */
     cpu_embed_fn *embed[CPU_WEIGHTS];
     cpu_quantize_fn *quantize;
     cpu_round16_fn *round16;

@@ -73,10 +73,8 @@ static void fill_avx512bf16(struct cpu_kernels *table)
 static void fill_amx(struct cpu_kernels *table)
 {
     fill_avx512bf16(table);
-    table->matmul16[CPU_BF16] = cpu_matmul16_bf16_amx;
-    table->matmul16[CPU_F16] = cpu_matmul16_f16_amx;
 #define CPU_KERNEL(type, place, name)
-#define CPU_KERNEL8(type, place, name) table->place = cpu_##name##_amx;
+#define CPU_KERNEL16(type, place, name) table->place = cpu_##name##_amx;
 #include "kernels.def"
 }
 #endif

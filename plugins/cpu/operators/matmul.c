@@ -3,7 +3,7 @@
 #include "plugins/cpu/operators/operators.h"
 
 /* Forms of x: rounded to 8 bits, arranged in F32, the second for many rows with the first for few, and rounded to BF16
- * for many rows. */
+ * for many rows; which is the form of many rows of all quantized types where the level has such products for them. */
 #define FORM_ROWS8 1u
 #define FORM_ROWS32 2u
 #define FORM_EITHER 3u
@@ -25,6 +25,7 @@ static uint32_t form_of(const struct sdk_call *call)
 /* The form that the rows of this step take; 0: none. */
 static uint32_t form_now(const struct sdk_call *call)
 {
+    const struct cpu_device *device = call->device;
     const uint32_t form = form_of(call);
     const uint32_t many = call->inputs[0]->rows >= CPU_ROWS32_FROM;
 
@@ -32,6 +33,8 @@ static uint32_t form_now(const struct sdk_call *call)
         return many ? FORM_ROWS32 : 0;
     if (form == FORM_ROWS16)
         return many ? FORM_ROWS16 : 0;
+    if (call->inputs[0]->rows >= CPU_ROWS16_FROM && device->kernels.matmul16[call->variant & 0xffu] != NULL)
+        return FORM_ROWS16;
     return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
 }
 
@@ -97,7 +100,10 @@ uint64_t cpu_matmul_form_parts(const struct sdk_call *call, uint64_t *out_grain)
     const struct sdk_tensor *x = call->inputs[0];
     const uint32_t now = form_now(call);
 
-    *out_grain = now == FORM_ROWS32 ? CPU_ROWS32 : x->rows > 1 ? CPU_TILE_ROWS : CPU_BLOCK;
+    *out_grain = now == FORM_ROWS32   ? CPU_ROWS32
+                 : now == FORM_ROWS16 ? CPU_ROWS16
+                 : x->rows > 1        ? CPU_TILE_ROWS
+                                      : CPU_BLOCK;
     return now == 0 ? 0 : x->rows > 1 ? x->rows : x->width;
 }
 
@@ -124,7 +130,7 @@ void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t 
 
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
-    *out_grain = CPU_MATMUL_ROWS;
+    *out_grain = form_now(call) == FORM_ROWS16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
     return call->inputs[1]->rows;
 }
 

@@ -1,153 +1,272 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of many rows of activations in BF16 with weights in BF16 or F16, AMX. A panel is 32 rows of W, STEPS x 32
- * values of each, in two columns of tiles; two tiles of x, 16 rows each, pass over it together: four tiles of sums,
- * which are read and written once for a panel. A weight in F16 becomes the sum of two BF16, which is exact, and takes
- * two products. Bound: operations. No speed is stated: no processor that has AMX was there.
+ * Matmul of many rows of activations in BF16 with weights of every type, AMX. Weights become BF16 (decode.h), ROWS_MOST
+ * rows of W with CHUNK values of each at a time, which stay in the second cache while all rows of x pass over them, 32
+ * at a time: two tiles of weights and two of x give four tiles of sums, each read and written once for a chunk. Rows of
+ * W are rows of tiles as they lie; x has been turned when it was rounded, and what comes out is turned once more.
+ *
+ * Why not products of bytes: a tile of them takes as long for 32 values, which share scales, as for 64, and its sums
+ * would have to be scaled in vectors for each 32, which takes longer than the products. Rounding to BF16 loses less
+ * than rounding x to 8 bits.
+ * Bound: operations, 512 multiply-adds a cycle.
  */
-#include "plugins/cpu/kernels/amx/tiles.h"
+#include "decode.h"
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemm.h"
+#include "tiles.h"
 
-#define W_ROWS 32u
-#define STEP 32u    /* values of a row of a tile */
-#define STEPS 8u    /* of a panel */
-#define X_ROWS 256u /* rows of x per pass over a panel */
+#define W_TILES 8u /* of a panel */
+#define ROWS_MOST (W_TILES * TILE_ROWS)
+#define STEPS 16u
 #define CHUNK (STEP * STEPS)
+#define X_TILES 32u /* that pass over a panel: their sums have 256 KiB */
+#define X_ROWS (X_TILES * TILE_ROWS)
+#define LINE 64u
+#define TILE_BYTES sizeof(weight_tile)
 
-/* Tiles 0 .. 3 are sums, [row of x][column of W]; 4 and 5 hold x, 6 and 7 weights. */
+/* How a type is read: F16 takes two tiles for a step, and so half of the steps. */
+struct reading {
+    decode16_fn *decode;
+    size_t parts;
+};
+
+struct panel {
+    weight_tile tile[W_TILES][STEPS];
+};
+
+/* Sums of 16 rows of W with 16 of x, [W][x]; two by two tiles of them, [tile of W][tile of x]. */
+typedef float sum_tile[TILE_ROWS][TILE_ROWS];
+typedef sum_tile sum_square[2][2];
+
+/* Bytes that each step asks for: in one square the sums of the next, in a row of squares two tiles' steps of x. */
+#define SUMS_ASKED (sizeof(sum_square) / STEPS)
+#define X_ASKED (2 * TILE_BYTES / (W_TILES / 2))
+
+/* What one block of the result is made of: rows j .. j + count of W with rows i .. i + rows of x. */
+struct block {
+    const struct cpu_matmul *call;
+    size_t j, count;
+    size_t i, rows;
+};
+
+/* Tiles 0 .. 3 are sums, [tile of W][tile of x]; 4 and 5 hold weights, 6 and 7 x. */
 static const struct tile_shapes shapes = {
     .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
-/* Of each step two tiles: pair l of 16 rows; the same once more where a weight is the sum of two. */
-struct panel {
-    uint32_t high[STEPS][2][16][16];
-    uint32_t low[STEPS][2][16][16];
+static size_t tiles_of(size_t rows)
+{
+    return (rows + TILE_ROWS - 1) / TILE_ROWS;
+}
+
+/* The processor's own prefetch does not follow pieces of rows. Past the end of a matrix it does nothing. */
+CPU_INLINE void ask_row(const struct cpu_matmul *call, size_t j, size_t at, size_t count)
+{
+    const size_t stride = call->w.stride[0];
+    const char *row = (const char *)call->w.plane[0] + j * stride;
+    for (size_t p = stride * at / call->k; p < stride * (at + count) / call->k; p += LINE)
+        __builtin_prefetch(row + p);
+}
+
+/* Values at .. at + count of the block's rows of W, in pairs of tiles; rows past the end repeat the last, whose results
+ * nobody stores. */
+static void fill(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
+{
+    const struct cpu_matmul *call = block->call;
+    for (size_t r = 0; r < (tiles_of(block->count) + 1) / 2 * 2 * TILE_ROWS; r++) {
+        ask_row(call, block->j + r + ROWS_AHEAD, at, count);
+        type->decode(&call->w, block->j + least(r, block->count - 1), at, count, out->tile[r / TILE_ROWS],
+                     r % TILE_ROWS);
+    }
+}
+
+/* Asks for what comes next, a piece with each step: stores of sums that miss the first cache take as long as products,
+ * and new rows of x come from the third. */
+CPU_INLINE void ask(const char *sums, const char *x)
+{
+    CPU_UNROLL
+    for (size_t at = 0; at < SUMS_ASKED; at += LINE)
+        __builtin_prefetch(sums + at, 1, 3);
+    CPU_UNROLL
+    for (size_t at = 0; at < X_ASKED; at += LINE)
+        __builtin_prefetch(x + at, 0, 2);
+}
+
+/* Steps of two tiles of W with `wide` (a constant) tiles of x, which are x_stride elements apart. */
+struct steps {
+    const weight_tile *w0;
+    const weight_tile *w1;
+    const uint16_t *x;
+    size_t x_stride;
+    const char *next; /* rows of x that come after these */
+    size_t count;
 };
 
-/* Values of eight rows, `count` of them and zeros up to whole steps, turned. */
-static void turn(const uint16_t (*rows)[CHUNK], size_t count, size_t r, uint32_t (*out)[2][16][16])
+/* Adds their products; `wide` and `parts` are constants. */
+CPU_INLINE void products(const struct steps *steps, const size_t wide, const size_t parts, const char *sums)
 {
-    const uint8_t *from[8];
-    for (size_t i = 0; i < 8; i++)
-        from[i] = (const uint8_t *)rows[i];
-    for (size_t at = 0; at < (count + STEP - 1) / STEP * 64; at += 16) {
-        __m256i v[4];
-        load_transposed(from, at, v);
+    const char *w0 = (const char *)steps->w0, *x = (const char *)steps->x, *next = steps->next;
+    const size_t to_w1 = (size_t)((const char *)steps->w1 - w0), to_x1 = steps->x_stride * sizeof(*steps->x);
+    for (const char *end = x + steps->count * TILE_BYTES; x != end; x += TILE_BYTES) {
+        ask(sums, next);
+        sums += SUMS_ASKED;
+        next += X_ASKED;
+        tile_load(6, x, LINE);
+        if (wide == 2)
+            tile_load(7, x + to_x1, LINE);
         CPU_UNROLL
-        for (size_t c = 0; c < 4; c++)
-            _mm256_storeu_si256((__m256i *)&out[at / 64][r / 16][at % 64 / 4 + c][r % 16], v[c]);
-    }
-}
-
-CPU_INLINE uint16_t upper(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return (uint16_t)(bits >> 16);
-}
-
-/* The upper 16 bits of a weight, and what is left, which has three bits. */
-CPU_INLINE void split(const uint16_t *from, size_t count, uint16_t *high, uint16_t *low)
-{
-    for (size_t l = 0; l < count; l++) {
-        const float value = half_to_float(from + l);
-        const uint32_t bits = (uint32_t)upper(value) << 16;
-        float most;
-        memcpy(&most, &bits, sizeof(most));
-        high[l] = upper(value);
-        low[l] = upper(value - most);
-    }
-}
-
-/* Values at .. at + count of W_ROWS rows from j on; rows past the end repeat the last, whose results nobody stores. */
-CPU_INLINE void fill(const int half, const struct cpu_matmul *call, size_t j, size_t end, size_t at, size_t count,
-                     struct panel *out)
-{
-    for (size_t r = 0; r < W_ROWS; r += 8) {
-        uint16_t high[8][CHUNK], low[8][CHUNK];
-        for (size_t i = 0; i < 8; i++) {
-            const size_t row = least(j + r + i, end - 1), over = (STEP - count % STEP) % STEP;
-            const uint16_t *from = (const uint16_t *)((const char *)call->w.plane[0] + row * call->w.stride[0]) + at;
-            if (half)
-                split(from, count, high[i], low[i]);
-            else
-                memcpy(high[i], from, count * sizeof(*from));
-            memset(high[i] + count, 0, over * sizeof(*from));
-            if (half)
-                memset(low[i] + count, 0, over * sizeof(*from));
+        for (size_t p = 0; p < parts; p++, w0 += TILE_BYTES) {
+            tile_load(4, w0, LINE);
+            tile_load(5, w0 + to_w1, LINE);
+            tile_dot16(0, 4, 6);
+            tile_dot16(2, 5, 6);
+            if (wide == 2) {
+                tile_dot16(1, 4, 7);
+                tile_dot16(3, 5, 7);
+            }
         }
-        turn((const uint16_t(*)[CHUNK])high, count, r, out->high);
-        if (half)
-            turn((const uint16_t(*)[CHUNK])low, count, r, out->low);
     }
 }
 
-/* Both tiles of x with a step of the weights. */
-CPU_INLINE void products(const uint32_t (*w)[16][16])
+/* The same with the sums of earlier steps, where there are such. */
+CPU_INLINE void square(const struct steps *steps, const size_t wide, const size_t parts, int first, sum_square *sums)
 {
-    tile_load(6, w[0], 64);
-    tile_load(7, w[1], 64);
-    tile_dot16(0, 4, 6);
-    tile_dot16(1, 4, 7);
-    tile_dot16(2, 5, 6);
-    tile_dot16(3, 5, 7);
-}
-
-/* Adds the products of `steps` steps with 32 rows of x to `sums`. */
-CPU_INLINE void square(const int half, const struct panel *panel, const uint16_t *x, size_t stride, size_t steps,
-                       float (*sums)[W_ROWS])
-{
-    tile_load(0, sums[0], sizeof(sums[0]));
-    tile_load(1, sums[0] + 16, sizeof(sums[0]));
-    tile_load(2, sums[16], sizeof(sums[0]));
-    tile_load(3, sums[16] + 16, sizeof(sums[0]));
-    for (size_t s = 0; s < steps; s++, x += STEP) {
-        tile_load(4, x, 2 * stride);
-        tile_load(5, x + 16 * stride, 2 * stride);
-        products(panel->high[s]);
-        if (half)
-            products(panel->low[s]);
+    if (first) {
+        tile_zero(0);
+        tile_zero(1);
+        tile_zero(2);
+        tile_zero(3);
+    } else {
+        tile_load(0, sums[0][0][0], LINE);
+        tile_load(2, sums[0][1][0], LINE);
+        if (wide == 2) {
+            tile_load(1, sums[0][0][1], LINE);
+            tile_load(3, sums[0][1][1], LINE);
+        }
     }
-    tile_store(0, sums[0], sizeof(sums[0]));
-    tile_store(1, sums[0] + 16, sizeof(sums[0]));
-    tile_store(2, sums[16], sizeof(sums[0]));
-    tile_store(3, sums[16] + 16, sizeof(sums[0]));
-}
-
-/* Rows i .. i + rows of x with up to W_ROWS rows of W from j on. The last rows of x are there in full (CPU_ROWS16). */
-CPU_INLINE void block(const int half, const struct cpu_matmul *call, size_t i, size_t rows, size_t j, size_t end)
-{
-    const size_t stride = cpu_row16(call->k);
-    float sums[X_ROWS][W_ROWS];
-    struct panel panel;
-    memset(sums, 0, cpu_row16(rows) * sizeof(sums[0]));
-    for (size_t at = 0; at < call->k; at += CHUNK) {
-        const size_t count = least(CHUNK, call->k - at);
-        fill(half, call, j, end, at, count, &panel);
-        for (size_t r = 0; r < rows; r += 32)
-            square(half, &panel, call->x16 + (i + r) * stride + at, stride, (count + STEP - 1) / STEP, sums + r);
+    products(steps, wide, parts, (const char *)(sums + 1));
+    tile_store(0, sums[0][0][0], LINE);
+    tile_store(2, sums[0][1][0], LINE);
+    if (wide == 2) {
+        tile_store(1, sums[0][0][1], LINE);
+        tile_store(3, sums[0][1][1], LINE);
     }
-    for (size_t r = 0; r < rows; r++)
-        finish_row(call, i + r, j, least(W_ROWS, end - j), sums[r]);
 }
 
-CPU_INLINE void matmul16(const int half, const struct cpu_matmul *call, size_t begin, size_t end)
+/* All rows of x of a block over one panel. */
+CPU_INLINE void pass(const struct block *block, const struct panel *panel, size_t at, size_t count, const size_t parts,
+                     sum_square (*sums)[W_TILES / 2])
 {
+    const size_t row = cpu_row16(block->call->k), tiles = tiles_of(block->rows);
+    struct steps steps = {.x_stride = TILE_ROWS * row, .count = (count + STEP - 1) / STEP};
+    for (size_t u = 0; u < tiles; u += 2, sums++) {
+        steps.x = block->call->x16 + (block->i + u * TILE_ROWS) * row + at * TILE_ROWS;
+        for (size_t t = 0; t < tiles_of(block->count); t += 2) {
+            steps.next = (const char *)(steps.x + (2 + t / (W_TILES / 2)) * steps.x_stride) +
+                         t % (W_TILES / 2) / 2 * STEPS * X_ASKED;
+            steps.w0 = panel->tile[t];
+            steps.w1 = panel->tile[t + 1];
+            if (u + 1 < tiles)
+                square(&steps, 2, parts, at == 0, *sums + t / 2);
+            else
+                square(&steps, 1, parts, at == 0, *sums + t / 2);
+        }
+    }
+}
+
+/* Turns the sums of 16 rows of x and stores what becomes of them. */
+static void finish(const struct block *block, size_t u, sum_square (*sums)[W_TILES / 2])
+{
+    float turned[TILE_ROWS][ROWS_MOST];
+    for (size_t r = 0; r < tiles_of(block->count) * TILE_ROWS; r += 8) {
+        const uint8_t *from[8];
+        for (size_t l = 0; l < 8; l++)
+            from[l] = (const uint8_t *)sums[u / 2][r / TILE_ROWS / 2][r / TILE_ROWS % 2][u % 2][r % TILE_ROWS + l];
+        CPU_UNROLL
+        for (size_t c = 0; c < TILE_ROWS; c += 4) {
+            __m256i v[4];
+            load_transposed(from, 4 * c, v);
+            CPU_UNROLL
+            for (size_t l = 0; l < 4; l++)
+                _mm256_storeu_si256((__m256i *)(turned[c + l] + r), v[l]);
+        }
+    }
+    for (size_t r = 0; r < least(TILE_ROWS, block->rows - u * TILE_ROWS); r++)
+        finish_row(block->call, block->i + u * TILE_ROWS + r, block->j, block->count, turned[r]);
+}
+
+static void multiply(const struct reading *type, const struct block *block)
+{
+    const size_t k = block->call->k, chunk = CHUNK / type->parts;
+    _Alignas(LINE) sum_square sums[X_TILES / 2][W_TILES / 2];
+    _Alignas(LINE) struct panel panel;
+    for (size_t at = 0; at < k; at += chunk) {
+        const size_t count = least(chunk, k - at);
+        fill(type, block, at, count, &panel);
+        if (type->parts == 1)
+            pass(block, &panel, at, count, 1, sums);
+        else
+            pass(block, &panel, at, count, 2, sums);
+    }
+    for (size_t u = 0; u < tiles_of(block->rows); u++)
+        finish(block, u, sums);
+}
+
+static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    const struct reading type = {decode, parts};
     tiles_begin(&shapes);
     for (size_t i = 0; i < call->m; i += X_ROWS) {
-        for (size_t j = begin; j < end; j += W_ROWS)
-            block(half, call, i, least(X_ROWS, call->m - i), j, end);
+        for (size_t j = begin; j < end; j += ROWS_MOST) {
+            const struct block block = {call, j, least(ROWS_MOST, end - j), i, least(X_ROWS, call->m - i)};
+            multiply(&type, &block);
+        }
     }
     tiles_end();
 }
 
-void cpu_matmul16_bf16_amx(const struct cpu_matmul *call, size_t begin, size_t end)
+/* The decoder of a type, and its matmul. */
+#define MATMUL16(name, parts, decoder)                                                                                 \
+    static void decode16_##name(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out,       \
+                                size_t r)                                                                              \
+    {                                                                                                                  \
+        decoder;                                                                                                       \
+    }                                                                                                                  \
+    void cpu_matmul16_##name##_amx(const struct cpu_matmul *call, size_t begin, size_t end)                            \
+    {                                                                                                                  \
+        matmul16(decode16_##name, parts, call, begin, end);                                                            \
+    }
+
+#define MATMUL16_LAYOUT(name) MATMUL16(name, 1, decode_layout(layout_##name, w, j, at, count, out, r))
+#define MATMUL16_KIND(name) MATMUL16(name, 1, decode_kind(kind_##name, w, j, at, count, out, r))
+
+/* What the type of the matrix says is looked at for every row. */
+CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
 {
-    matmul16(0, call, begin, end);
+    if (is_of_levels(w))
+        decode_places(w, j, at, count, out, r);
+    else if (is_asymmetric(w))
+        decode_kind(kind_planar_a, w, j, at, count, out, r);
+    else
+        decode_kind(kind_planar, w, j, at, count, out, r);
 }
 
-void cpu_matmul16_f16_amx(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul16(1, call, begin, end);
-}
+MATMUL16(f16, 2, decode_f16(w, j, at, count, out, r))
+MATMUL16(bf16, 1, decode_bf16(w, j, at, count, out, r))
+MATMUL16(q4_k, 1, decode_q4_k(w, j, at, count, out, r))
+MATMUL16(planar, 1, decode_planar(w, j, at, count, out, r))
+MATMUL16_LAYOUT(q8_0)
+MATMUL16_LAYOUT(q4_0)
+MATMUL16_LAYOUT(q4_1)
+MATMUL16_LAYOUT(q8_g32)
+MATMUL16_LAYOUT(q8_g128)
+MATMUL16_LAYOUT(q4_g32)
+MATMUL16_LAYOUT(q4_g128)
+MATMUL16_KIND(q5_0)
+MATMUL16_KIND(q5_1)
+MATMUL16_KIND(q2_k)
+MATMUL16_KIND(q3_k)
+MATMUL16_KIND(q5_k)
+MATMUL16_KIND(q6_k)
+MATMUL16_KIND(iq4_nl)
+MATMUL16_KIND(iq4_xs)
+MATMUL16_KIND(mxfp4)

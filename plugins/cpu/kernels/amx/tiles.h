@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside of the AMX kernels: the instructions on tiles that they use. Under SIMD_EMULATE each is a function that does
- * what the instruction is defined to do, so that the same kernels are tested on machines without them; no such
- * processor has run them.
+ * what the instruction is defined to do, so that the same kernels are tested on machines without them.
  *
  * A thread has eight tiles, of up to 16 rows of 64 bytes. `tiles_begin` gives them their shapes and zeros;
  * `tiles_end` lets go of them, after which the system need not save them.
@@ -45,7 +44,6 @@ struct tile_shapes {
         _tile_stored(t, base, stride);                                                                                 \
         TILE_WRITTEN();                                                                                                \
     }))
-#define tile_dot8(sums, a, b) _tile_dpbssd(sums, a, b)
 #define tile_dot16(sums, a, b) _tile_dpbf16ps(sums, a, b)
 #else
 
@@ -93,25 +91,6 @@ TILE_FUNCTION tile_check(int sums, int a, int b)
     if (s->palette != 1 || s->rows[sums] != s->rows[a] || s->row_bytes[sums] != s->row_bytes[b] ||
         s->row_bytes[a] / 4 != s->rows[b] || s->rows[a] == 0 || s->rows[b] == 0)
         __builtin_trap();
-}
-
-/* Four signed bytes of a row of `a` with those of a column of `b`, in 32 bits that wrap. */
-TILE_FUNCTION tile_dot8(int sums, int a, int b)
-{
-    const struct tile_shapes *s = &tile_state.shapes;
-    tile_check(sums, a, b);
-    for (size_t r = 0; r < s->rows[sums]; r++) {
-        for (size_t n = 0; n < s->row_bytes[sums] / 4u; n++) {
-            uint32_t sum;
-            memcpy(&sum, tile_state.data[sums][r] + 4 * n, 4);
-            for (size_t l = 0; l < s->row_bytes[a]; l++) {
-                const int8_t x = (int8_t)tile_state.data[a][r][l];
-                const int8_t w = (int8_t)tile_state.data[b][l / 4][4 * n + l % 4];
-                sum += (uint32_t)(x * w);
-            }
-            memcpy(tile_state.data[sums][r] + 4 * n, &sum, 4);
-        }
-    }
 }
 
 TILE_FUNCTION tile_pair(const uint8_t *pair, float *out_even, float *out_odd)

@@ -9,6 +9,12 @@
 #ifndef SIMD_EMULATE
 #include <immintrin.h>
 #if defined(__AVX512BF16__)
+/* 16 floats and 16 more, rounded to BF16: those of `low` come first. */
+static inline __attribute__((always_inline)) __m512i simd_cvtne2ps(__m512 high, __m512 low)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
 /* Adds the products of two pairs of BF16 to each float. */
 static inline __attribute__((always_inline)) __m512 simd_dpbf16(__m512 sums, __m512i a, __m512i b)
 {
@@ -91,6 +97,67 @@ static inline __attribute__((unused)) __m512i simd_madd_epi16(__m512i a, __m512i
 static inline __attribute__((unused)) float simd_flush(float x)
 {
     return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+}
+
+static inline __attribute__((unused)) __m512i simd_cvtepi8_epi32(__m128i a)
+{
+    int8_t v[16];
+    int32_t w[16];
+    _mm_storeu_si128((__m128i *)v, a);
+    for (int i = 0; i < 16; i++)
+        w[i] = v[i];
+    return _mm512_loadu_si512(w);
+}
+#undef _mm512_cvtepi8_epi32
+#define _mm512_cvtepi8_epi32(a) simd_cvtepi8_epi32(a)
+
+static inline __attribute__((unused)) __m512i simd_cvtepu8_epi16(__m256i a)
+{
+    uint8_t v[32];
+    uint16_t w[32];
+    _mm256_storeu_si256((__m256i *)v, a);
+    for (int i = 0; i < 32; i++)
+        w[i] = v[i];
+    return _mm512_loadu_si512(w);
+}
+#undef _mm512_cvtepu8_epi16
+#define _mm512_cvtepu8_epi16(a) simd_cvtepu8_epi16(a)
+
+static inline __attribute__((unused)) __m256i simd_cvtepi32_epi16(__m512i a)
+{
+    uint32_t v[16];
+    uint16_t w[16];
+    _mm512_storeu_si512(v, a);
+    for (int i = 0; i < 16; i++)
+        w[i] = (uint16_t)v[i];
+    return _mm256_loadu_si256((const __m256i *)w);
+}
+#undef _mm512_cvtepi32_epi16
+#define _mm512_cvtepi32_epi16(a) simd_cvtepi32_epi16(a)
+
+static inline __attribute__((unused)) __m512 simd_cvtph_ps(__m256i a)
+{
+    float w[16];
+    _mm256_storeu_ps(w, _mm256_cvtph_ps(_mm256_castsi256_si128(a)));
+    _mm256_storeu_ps(w + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(a, 1)));
+    return _mm512_loadu_ps(w);
+}
+#undef _mm512_cvtph_ps
+#define _mm512_cvtph_ps(a) simd_cvtph_ps(a)
+
+static inline __attribute__((unused)) __m512i simd_cvtne2ps(__m512 high, __m512 low)
+{
+    float v[32];
+    uint16_t out[32];
+    _mm512_storeu_ps(v, low);
+    _mm512_storeu_ps(v + 16, high);
+    for (int i = 0; i < 32; i++) {
+        const float x = simd_flush(v[i]);
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof(bits));
+        out[i] = (uint16_t)(x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+    return _mm512_loadu_si512(out);
 }
 
 /* SIMDe's has another order. The processor takes the odd pair first, each fused, and has no subnormal numbers. */
