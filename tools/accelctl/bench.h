@@ -57,6 +57,7 @@ struct bench_options {
 enum bench_products {
     BENCH_F32,
     BENCH_BF16,
+    BENCH_F16,  /* weights in F16 with x rounded: two products of BF16 are one of these */
     BENCH_INT8, /* weights of 7 or 8 bits */
     BENCH_INT6,
     BENCH_INT5,
@@ -84,6 +85,7 @@ struct bench_machine {
     struct bench_sequence sequences[BENCH_SEQUENCES];
     uint32_t sequence_count;
     const struct bench_sequence *best[BENCH_PRODUCTS]; /* NULL: unknown */
+    double rate[BENCH_PRODUCTS];                       /* of them, products of that kind a second */
     uint32_t is_device; /* 1: the device has queues and memory of its own, the processors' limits are not its limits */
     struct measure_spread device_copy; /* bytes read and written together, a second; count 0: not measured */
     double device_bytes;               /* of one of the two buffers */

@@ -107,11 +107,13 @@ static void add_attention(struct step *step, const struct accel_node *node)
     const uint32_t q = node->inputs[0], y = node->outputs[0];
     const double per_place = extent(step, q, 1) * (extent(step, q, 2) + extent(step, y, 2));
     double places = step->length;
-    uint32_t type = step->graph->values[node->inputs[1]]->type;
+    const uint32_t type = step->graph->values[node->inputs[1]]->type;
+    /* Over caches of floats nothing is rounded. */
+    const uint32_t rounding = ACCEL_IS_PLANAR(type) ? how->rounding : ACCEL_F32;
 
     if (how->window != 0 && places > how->window + step->tokens / step->sequences)
         places = how->window + step->tokens / step->sequences;
-    step->cost->products[bench_products_of(type, how->rounding)] += step->sequences * visible(step, how) * per_place;
+    step->cost->products[bench_products_of(type, rounding)] += step->sequences * visible(step, how) * per_place;
     for (uint32_t i = 1; i <= 2; i++)
         step->cost->bytes +=
             step->sequences * places * bytes_of(step, node->inputs[i]) / extent(step, node->inputs[i], 0);

@@ -50,7 +50,7 @@ static json_t *noise_json(const struct measure_noise *noise)
 
 static json_t *products_json(const struct bench_cost *cost)
 {
-    static const char *const names[BENCH_PRODUCTS] = {"f32", "bf16", "int8", "int6", "int5", "int4"};
+    static const char *const names[BENCH_PRODUCTS] = {"f32", "bf16", "f16", "int8", "int6", "int5", "int4"};
     json_t *products = json_object();
 
     for (uint32_t p = 0; p < BENCH_PRODUCTS; p++)

@@ -23,16 +23,18 @@ void bench_machine_threads(struct bench_machine *machine, const struct accel_pla
         machine->processors[r] = accel_plan_processor(plan, r, &ranks);
 }
 
-/* 1 where a sequence gives right sums for such products. */
-static uint32_t suits(const struct measure_sequence *sequence, enum bench_products products)
+/* Of a sequence's multiply-adds, how many a product of such a kind takes; 0 where the sums would not be right. Where x
+ * may be rounded to 8 bits, it may be rounded to BF16, which is finer, and so may weights of 8 bits or fewer. */
+static double takes(const struct measure_sequence *sequence, enum bench_products products)
 {
-    static const uint32_t bits[BENCH_PRODUCTS] = {0, 0, 8, 6, 5, 4};
+    static const uint32_t bits[BENCH_PRODUCTS] = {
+        [BENCH_INT8] = 8, [BENCH_INT6] = 6, [BENCH_INT5] = 5, [BENCH_INT4] = 4};
 
     if (sequence->kind == MEASURE_F32)
         return 1;
     if (sequence->kind == MEASURE_BF16)
-        return products == BENCH_BF16;
-    return bits[products] != 0 && sequence->bits >= bits[products];
+        return products == BENCH_F32 ? 0 : products == BENCH_F16 ? 2 : 1;
+    return bits[products] != 0 && sequence->bits >= bits[products] ? 1 : 0;
 }
 
 static void choose_best(struct bench_machine *machine)
@@ -40,9 +42,12 @@ static void choose_best(struct bench_machine *machine)
     for (uint32_t p = 0; p < BENCH_PRODUCTS; p++)
         for (uint32_t i = 0; i < machine->sequence_count; i++) {
             const struct bench_sequence *one = &machine->sequences[i];
+            const double each = takes(one->sequence, p), rate = each > 0 ? one->rate.most / each : 0;
 
-            if (suits(one->sequence, p) && (machine->best[p] == NULL || one->rate.most > machine->best[p]->rate.most))
+            if (rate > machine->rate[p]) {
                 machine->best[p] = one;
+                machine->rate[p] = rate;
+            }
         }
 }
 
@@ -125,7 +130,10 @@ enum bench_products bench_products_of(uint32_t type, uint32_t rounding)
     if (accel_format_describe(type, &format) != ACCEL_OK)
         return BENCH_F32;
     if (format.kind == ACCEL_FORMAT_SCALAR)
-        return type == ACCEL_BF16 && (rounding == ACCEL_BF16 || rounding == ACCEL_Q8_0) ? BENCH_BF16 : BENCH_F32;
+        return rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0 ? BENCH_F32
+               : type == ACCEL_BF16                             ? BENCH_BF16
+               : type == ACCEL_F16                              ? BENCH_F16
+                                                                : BENCH_F32;
     if (rounding != ACCEL_Q8_0)
         return BENCH_F32;
     return format.digit_bits <= 4   ? BENCH_INT4
@@ -160,7 +168,7 @@ double bench_limit(const struct bench_machine *machine, const struct bench_cost 
     if (machine->is_device)
         return device_limit(machine, cost, out_bound, name);
     for (uint32_t p = 0; p < BENCH_PRODUCTS; p++) {
-        double seconds = machine->best[p] == NULL ? 0 : cost->products[p] / machine->best[p]->rate.most;
+        double seconds = machine->best[p] == NULL ? 0 : cost->products[p] / machine->rate[p];
 
         operations += seconds;
         if (seconds > longest) {
