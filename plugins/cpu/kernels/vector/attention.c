@@ -112,10 +112,17 @@ static void stage(const struct cpu_cache *cache, const size_t *slot, size_t coun
 
 /* ---- scores and values over staged tiles ---- */
 
+/* Rows that are multiplied together: with four keys or vectors each, as many sums as registers allow. */
+#if defined(CPU_BUILD_AVX512)
+#define TOGETHER 4u
+#else
+#define TOGETHER 2u
+#endif
+
 /* `rows` (a constant) rows of q by four keys. */
 CPU_INLINE void dots(const size_t rows, const float *q, const float *k, size_t padded, float *out)
 {
-    vf sums[2][4];
+    vf sums[TOGETHER][4];
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         CPU_UNROLL
@@ -143,9 +150,9 @@ static void score_tile(const struct scratch *s, size_t rows, size_t keys, size_t
 {
     for (size_t j = 0; j < keys; j += 4) {
         size_t r = 0;
-        for (; r + 2 <= rows; r += 2)
-            dots(2, s->q + r * padded, s->k + j * padded, padded, score[r] + j);
-        if (r < rows)
+        for (; r + TOGETHER <= rows; r += TOGETHER)
+            dots(TOGETHER, s->q + r * padded, s->k + j * padded, padded, score[r] + j);
+        for (; r < rows; r++)
             dots(1, s->q + r * padded, s->k + j * padded, padded, score[r] + j);
     }
 }
@@ -154,7 +161,7 @@ static void score_tile(const struct scratch *s, size_t rows, size_t keys, size_t
 CPU_INLINE void add_values(const size_t rows, const size_t vectors, const float weight[][KEYS], const float *keep,
                            const float *v, size_t keys, size_t padded, float *o)
 {
-    vf sums[2][4];
+    vf sums[TOGETHER][4];
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         CPU_UNROLL
@@ -189,9 +196,9 @@ CPU_INLINE void add_rows(const size_t rows, const float weight[][KEYS], const fl
 static void add_tile(struct scratch *s, size_t rows, size_t keys, size_t padded, const float keep[ROWS])
 {
     size_t r = 0;
-    for (; r + 2 <= rows; r += 2)
-        add_rows(2, (const float(*)[KEYS])s->score + r, keep + r, s->v, keys, padded, s->o + r * padded);
-    if (r < rows)
+    for (; r + TOGETHER <= rows; r += TOGETHER)
+        add_rows(TOGETHER, (const float(*)[KEYS])s->score + r, keep + r, s->v, keys, padded, s->o + r * padded);
+    for (; r < rows; r++)
         add_rows(1, (const float(*)[KEYS])s->score + r, keep + r, s->v, keys, padded, s->o + r * padded);
 }
 
