@@ -61,6 +61,12 @@ uint32_t accel_context_calling(const struct accel_context *context, const char *
     return *out_driver != NULL;
 }
 
+void accel_context_unmark(const struct accel_context *context) ACCEL_NOEXCEPT
+{
+    if (context != NULL && context->plugins != NULL)
+        accel_plugins_unmark(context->plugins);
+}
+
 int32_t accel_context_tell_changed(struct accel_context *context, const char *driver, const char *slot,
                                    uint32_t changed, struct accel_error *error)
 {

@@ -104,9 +104,11 @@ int32_t accel_context_create(const struct accel_context_options *options, struct
 /* Everything that discover made. */
 static void forget(struct accel_context *context)
 {
+    struct accel_plugins *plugins = context->plugins;
     accel_registry_forget(context);
-    accel_plugins_free(context->plugins);
+    /* A handler of a signal may look at them. */
     context->plugins = NULL;
+    accel_plugins_free(plugins);
     accel_context_profile_close(context);
     accel_context_profiles_forget(context);
     if (context->topology != NULL) {

@@ -111,6 +111,9 @@ static uint64_t this_thread(void)
     return (uint64_t)(uintptr_t)pthread_self();
 }
 
+/* The owner of a mark that says nothing any more: no thread's address. */
+#define NOBODY_EVER UINT64_MAX
+
 void accel_mark_set(struct accel_mark *mark, const char *folder, const char *path, const char *slot)
 {
     uint64_t nobody = 0;
@@ -123,6 +126,9 @@ void accel_mark_set(struct accel_mark *mark, const char *folder, const char *pat
     memcpy(mark->page->path, path, strlen(path) + 1);
     mark->page->since = (uint64_t)time(NULL);
     snprintf(mark->page->slot, sizeof(mark->page->slot), "%s", slot);
+    /* A handler in another thread may have unmarked it meanwhile. */
+    if (atomic_load(&mark->owner) == NOBODY_EVER)
+        mark->page->slot[0] = '\0';
     /* Whoever ends this process reads nothing back: without this the writes might be left out. */
     atomic_signal_fence(memory_order_seq_cst);
 }
@@ -135,6 +141,15 @@ void accel_mark_clear(struct accel_mark *mark)
     if (mark->page != NULL)
         mark->page->slot[0] = '\0';
     atomic_store(&mark->owner, 0);
+}
+
+void accel_mark_forget(struct accel_mark *mark)
+{
+    /* From here on no thread sets it, and none takes the page away. */
+    atomic_store(&mark->owner, NOBODY_EVER);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (mark->page != NULL)
+        mark->page->slot[0] = '\0';
 }
 
 void accel_mark_close(struct accel_mark *mark)

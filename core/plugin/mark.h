@@ -50,6 +50,10 @@ void accel_mark_set(struct accel_mark *mark, const char *folder, const char *pat
 /** Says that the call has come back. */
 void accel_mark_clear(struct accel_mark *mark);
 
+/** Makes the mark say nothing, now and later: the process is about to be ended, and not by a driver. The file stays
+ *  until the next discovery takes it away. For a handler of a signal. */
+void accel_mark_forget(struct accel_mark *mark);
+
 /** Takes the file away, unless a call is marked in it. Any thread. */
 void accel_mark_rest(struct accel_mark *mark);
 

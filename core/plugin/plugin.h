@@ -102,6 +102,9 @@ void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index);
 void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const char *slot);
 void accel_plugins_leave(struct accel_plugins *plugins);
 
+/** What is marked is not to be told by those that come after, nor is what follows. For a handler of a signal. */
+void accel_plugins_unmark(struct accel_plugins *plugins);
+
 /** Drivers are not called for now: takes the file of the mark away. */
 void accel_plugins_rest(struct accel_plugins *plugins);
 

@@ -439,6 +439,8 @@ int32_t accel_plugins_discover(const struct accel_plugins_options *options, stru
     discovery.plugins = calloc(1, sizeof(*discovery.plugins));
     if (discovery.plugins == NULL)
         return no_memory(error);
+    /* From the first call on: a handler of a signal may want to unmark it. */
+    *out_plugins = discovery.plugins;
     discovery.plugins->log = options->log;
     code = accel_probe_program(options->probe_path, &discovery.program, error);
     if (code == ACCEL_OK)
@@ -447,10 +449,10 @@ int32_t accel_plugins_discover(const struct accel_plugins_options *options, stru
         code = take_all(&discovery);
     if (code == ACCEL_OK && discovery.cache != NULL)
         accel_cache_write(discovery.cache, discovery.plugins->cache_file, options->log);
-    if (code == ACCEL_OK)
-        *out_plugins = discovery.plugins;
-    else
+    if (code != ACCEL_OK) {
+        *out_plugins = NULL;
         accel_plugins_free(discovery.plugins);
+    }
     free(discovery.cache);
     free(discovery.program);
     return code;
@@ -492,6 +494,11 @@ void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const ch
 void accel_plugins_leave(struct accel_plugins *plugins)
 {
     accel_mark_clear(&plugins->mark);
+}
+
+void accel_plugins_unmark(struct accel_plugins *plugins)
+{
+    accel_mark_forget(&plugins->mark);
 }
 
 void accel_plugins_rest(struct accel_plugins *plugins)

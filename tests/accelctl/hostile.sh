@@ -35,6 +35,10 @@ export MOCK_HOSTILE
 try 3 "$accelctl" run "$src/tests/fixtures/qwen2-tied" --drivers "$work/drivers" --device second -n 1 --prompt x
 one_error "tokenizer.json"
 unset MOCK_HOSTILE
+# What ends the process without a word is named as well, in any slot.
+for slot in open set_create compile run; do
+    ended $slot=_exit 1 "driver second, $slot: it ended the process (ACCEL_E_INTERNAL)"
+done
 # A code without a text; codes that stand for files and for the user elsewhere.
 ended open=-4 4 'driver second: open failed with ACCEL_E_REFUSED and says no more'
 ended open=-1 1 'driver second: open failed with ACCEL_E_INVALID'
@@ -73,10 +77,10 @@ MOCK_HOSTILE=run=abort try 134 "$accelctl" $hostile --json
 "$json" "$work/out" accelctl/error/1 || fail "the document of a crash"
 is "$(value error.exit)" 134 "its status"
 
-# An end without a word is told by the next start, once, and the driver is used as before.
+# An end that the command cannot see is told by the next start, once, and the driver is used as before.
 for slot in open compile; do
     # shellcheck disable=SC2086 # words
-    MOCK_HOSTILE=$slot=_exit try 0 "$accelctl" $hostile
+    MOCK_HOSTILE=$slot=gone try 0 "$accelctl" $hostile
     is "$(cat "$work/out" "$work/err")" "" "words of a process that $slot has ended"
     # shellcheck disable=SC2086 # words
     try 0 "$accelctl" $hostile
@@ -88,10 +92,10 @@ for slot in open compile; do
 done
 # Where that driver is not asked for, nothing is told.
 # shellcheck disable=SC2086 # words
-MOCK_HOSTILE=open=_exit try 0 "$accelctl" $hostile
+MOCK_HOSTILE=open=gone try 0 "$accelctl" $hostile
 try 0 "$accelctl" devices --drivers "$MOCK_UNDER"
 grep -q 'second.so' "$work/err" && fail "an end in a driver that is not asked for is told"
-MOCK_TURNS=_exit try 0 "$accelctl" devices --drivers "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so"
+MOCK_TURNS=gone try 0 "$accelctl" devices --drivers "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so"
 is "$(cat "$work/out" "$work/err")" "" "words of a process that a driver has ended"
 try 0 "$accelctl" devices --drivers "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so"
 grep -q '/turns.so" slot="enumerate" text="an earlier process ended' "$work/err" ||
@@ -175,6 +179,9 @@ done
 kill -TERM $pid
 wait $pid
 is $? 143 "status after SIGTERM in enumerate"
+# The user ended it, which is not the driver's doing: nobody is told.
+try 0 "$accelctl" devices --drivers "$work/turns"
+is "$(cat "$work/err")" "" "words of a start after the user's own signal"
 
 # While kernels are compiled, too: a driver that asks ends in time, one that does not is named; in JSON where that is
 # asked for.
@@ -195,7 +202,24 @@ for how in slow:ACCEL_E_CANCELLED:'compiling was stopped' hang:ACCEL_E_TIMEOUT:'
     "driver second, compile: ${words#*:}"*) ;;
     *) fail "text of compile=${how%%:*}: $(value error.text)" ;;
     esac
+    # shellcheck disable=SC2086 # words
+    try 0 "$accelctl" $hostile
+    is "$(cat "$work/err")" "" "words of a start after an interrupt in compile=${how%%:*}"
 done
+# A second signal ends the command at once, and leaves nothing to tell either.
+rm -f "$work/hangs"
+# shellcheck disable=SC2086 # words
+MOCK_HANGS=$work/hangs MOCK_HOSTILE=compile=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+await_hanging
+kill -TERM $pid
+kill -INT $pid
+wait $pid
+status=$?
+[ $status = 130 ] || [ $status = 143 ] || fail "status $status after two signals"
+# shellcheck disable=SC2086 # words
+try 0 "$accelctl" $hostile
+is "$(cat "$work/err")" "" "words of a start after two signals"
 
 # What it changes of its caller is put back.
 rm -rf "$work/state"

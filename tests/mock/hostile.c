@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =_exit, =abort, =bus, =deep (of calls), =hang, =mask, =terminal, =mesa (tells whether Mesa may keep
- * files), or =CODE, a number that is answered without a text. compile=slow is none: it takes a minute and asks whether
- * to go on. */
+ * SLOT=exit, =_exit, =gone (by the call of the system itself), =abort, =bus, =deep (of calls), =hang, =mask, =terminal,
+ * =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text. compile=slow is none:
+ * it takes a minute and asks whether to go on. */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/mock/second.h"
@@ -64,6 +66,8 @@ static int32_t before(const char *slot, struct accel_error *error)
     }
     if (strcmp(how, "_exit") == 0)
         _exit(0);
+    if (strcmp(how, "gone") == 0)
+        syscall(SYS_exit_group, 0);
     if (strcmp(how, "hang") == 0 || strcmp(how, "slow") == 0)
         tell_hanging();
     if (strcmp(how, "slow") == 0 || strcmp(how, "crew") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sin: good in its probe, and ends the process that enumerates it: MOCK_TURNS says how, "segv", "exit", "_exit" or
- * "hang". Where that ends in '!' the probe fares alike. */
+/* Sin: good in its probe, and ends the process that enumerates it: MOCK_TURNS says how, "segv", "exit", "_exit",
+ * "gone" (by the call of the system itself) or "hang". Where that ends in '!' the probe fares alike. */
 #define _GNU_SOURCE
 #define MOCK_NAME "turns"
 #include "tests/mock/mock.h"
@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void turn(void)
@@ -20,6 +21,8 @@ static void turn(void)
         exit(0);
     if (strncmp(how, "_exit", 5) == 0)
         _exit(0);
+    if (strncmp(how, "gone", 4) == 0)
+        syscall(SYS_exit_group, 0);
     while (strncmp(how, "hang", 4) == 0)
         pause();
     raise(SIGSEGV);

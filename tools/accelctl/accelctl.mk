@@ -24,9 +24,14 @@ accelctl_sources = \
 	%D%/certificate.c \
 	%D%/certificate.h \
 	%D%/common.c \
+	%D%/clean_text.c \
+	%D%/clean_text.h \
 	%D%/common.h \
 	%D%/emit.c \
 	%D%/emit.h \
+	%D%/end_now.h \
+	%D%/ending.c \
+	%D%/ending.h \
 	%D%/explain.c \
 	%D%/explain.h \
 	%D%/eval.h \
@@ -40,6 +45,7 @@ accelctl_sources = \
 	%D%/keep.h \
 	%D%/kept.c \
 	%D%/kept.h \
+	%D%/linux_end_now.c \
 	%D%/matrix.c \
 	%D%/matrix.h \
 	%D%/matrix_html.c \

@@ -5,13 +5,13 @@
 
 #include <accel/calling.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/accelctl/say.h"
+#include "tools/accelctl/end_now.h"
+#include "tools/accelctl/ending.h"
 #include "tools/accelctl/space.h"
 #include "tools/accelctl/verb.h"
 
@@ -22,136 +22,84 @@ enum { STACK_BYTES = 128 << 10 };
 static const struct accel_context *volatile watched;
 static volatile pid_t own; /* 0: nothing is watched */
 static volatile sig_atomic_t waits_for;
-static volatile sig_atomic_t is_json;
-static atomic_flag told = ATOMIC_FLAG_INIT;
 static sigset_t callers_mask; /* of blame_begin, until blame_done */
 static volatile sig_atomic_t is_begun;
 
 #define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
 
-static void write_to(int handle, const char *text)
+/* Puts the driver that is in a call in front of the text of an end; 0 where none is. */
+static uint32_t name_driver(struct ending *ending)
 {
-    ssize_t written = write(handle, text, strlen(text));
+    const char *driver, *slot;
 
-    (void)written;
+    if (!accel_context_calling(watched, &driver, &slot))
+        return 0;
+    ending->text[0] = "driver ";
+    ending->text[1] = driver;
+    ending->text[2] = ", ";
+    ending->text[3] = slot == NULL ? "a call" : slot;
+    ending->text[4] = ": ";
+    return 1;
 }
 
-/* What is said of an end. */
-struct words {
-    const char *driver; /* NULL: none is in a call */
-    const char *slot;
-    const char *what;
-    const char *signal; /* that ended it, or NULL */
-    const char *code;
-    const char *remedy; /* or NULL */
-    int status;
-};
-
-/* Names of drivers and slots have neither quotes nor controls. */
-static void write_subject(int handle, const struct words *words)
+/* What names no driver begins with `what`, else it follows the name; `more` is the text's end, or NULL. */
+static void say_what(struct ending *ending, const char *what, const char *more)
 {
-    if (words->driver == NULL)
-        return;
-    write_to(handle, "driver ");
-    write_to(handle, words->driver);
-    write_to(handle, ", ");
-    write_to(handle, words->slot == NULL ? "a call" : words->slot);
-    write_to(handle, ": ");
+    uint32_t at = ending->text[0] == NULL ? 0 : 5;
+
+    ending->text[at] = what;
+    ending->text[at + 1] = more;
+    ending_say(ending);
 }
 
-static void write_what(int handle, const struct words *words)
+/* Somebody ends the process who is not asked to. */
+static void say_exit(void)
 {
-    write_subject(handle, words);
-    write_to(handle, words->what);
-    write_to(handle, words->signal == NULL ? "" : words->signal);
-}
+    char full[SPACE_TEXT];
+    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = EXIT_FAILED};
 
-static void say_end(const struct words *words)
-{
-    write_to(STDERR_FILENO, "\naccelctl: ");
-    write_what(STDERR_FILENO, words);
-    write_to(STDERR_FILENO, " (");
-    write_to(STDERR_FILENO, words->code);
-    write_to(STDERR_FILENO, words->remedy == NULL ? ")\n" : ")\n  remedy: ");
-    if (words->remedy != NULL) {
-        write_to(STDERR_FILENO, words->remedy);
-        write_to(STDERR_FILENO, "\n");
-    }
-}
-
-/* Within a string of JSON; whoever composes a text has taken controls out of it. */
-static void write_escaped(int handle, const char *text)
-{
-    for (size_t plain; *text != '\0'; text += plain + (text[plain] != '\0')) {
-        ssize_t written;
-
-        plain = strcspn(text, "\"\\");
-        written = write(handle, text, plain);
-        if (text[plain] != '\0')
-            written = write(handle, text[plain] == '"' ? "\\\"" : "\\\\", 2);
-        (void)written;
-    }
-}
-
-/* As say() prints it. */
-static void say_end_json(const struct words *words)
-{
-    const char digits[] = {(char)('0' + words->status / 100), (char)('0' + words->status / 10 % 10),
-                           (char)('0' + words->status % 10), '\0'};
-
-    write_to(STDOUT_FILENO, "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
-    write_to(STDOUT_FILENO, words->code);
-    write_to(STDOUT_FILENO, "\",\n    \"text\": \"");
-    write_what(STDOUT_FILENO, words);
-    write_to(STDOUT_FILENO, "\",\n    \"remedy\": \"");
-    write_escaped(STDOUT_FILENO, words->remedy == NULL ? "" : words->remedy);
-    write_to(STDOUT_FILENO, "\",\n    \"exit\": ");
-    write_to(STDOUT_FILENO, words->status < 10 ? digits + 2 : digits);
-    write_to(STDOUT_FILENO, "\n  }\n}\n");
-}
-
-static void say_words(const struct words *words)
-{
-    if (is_json)
-        say_end_json(words);
-    else
-        say_end(words);
+    fflush(stdout);
+    if (space_is_short(full))
+        ending.remedy = full;
+    say_what(&ending,
+             name_driver(&ending) ? "it ended the process" : "a library ended the process before its work was done",
+             NULL);
 }
 
 /* Children that a driver has made end as they like. */
 static void at_exit(void)
 {
-    char full[SPACE_TEXT], clean[SPACE_TEXT];
-    struct words words = {.code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = EXIT_FAILED};
-
     if (own != getpid())
         return;
-    fflush(stdout);
-    if (space_is_short(full))
-        words.remedy = clean_text(full, clean, sizeof clean);
-    words.what = accel_context_calling(watched, &words.driver, &words.slot)
-                     ? "it ended the process"
-                     : "a library ended the process before its work was done";
-    say_words(&words);
-    _exit(EXIT_FAILED);
+    say_exit();
+    end_now(EXIT_FAILED);
+}
+
+uint32_t blame_exit(void)
+{
+    const char *driver, *slot;
+
+    if (own != getpid() || !accel_context_calling(watched, &driver, &slot))
+        return 0;
+    say_exit();
+    return 1;
 }
 
 /* The command may be slow to end by itself: that is not the driver's fault. */
 static void on_deadline(int number)
 {
-    struct words words = {.what = "it does not end, and the command does without it",
-                          .code = "ACCEL_E_TIMEOUT",
-                          .status = 128 + waits_for};
+    struct ending ending = {.code = "ACCEL_E_TIMEOUT", .status = 128 + waits_for};
 
     (void)number;
     if (waits_for == 0)
         return;
-    if (!accel_context_calling(watched, &words.driver, &words.slot)) {
+    if (!name_driver(&ending)) {
         alarm(1);
         return;
     }
-    say_words(&words);
-    _exit(words.status);
+    say_what(&ending, "it does not end, and the command does without it", NULL);
+    accel_context_unmark(watched);
+    end_now(ending.status);
 }
 
 static const struct {
@@ -159,32 +107,38 @@ static const struct {
     const char *name;
 } crashes[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGABRT, "SIGABRT"}, {SIGILL, "SIGILL"}, {SIGFPE, "SIGFPE"}};
 
-static void on_crash(int number)
+static void end_by(int number)
 {
-    struct words words = {
-        .signal = "a signal", .code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = 128 + number};
-
-    if (own == getpid()) {
-        words.what = accel_context_calling(watched, &words.driver, &words.slot)
-                         ? "the process crashes in it with "
-                         : "the command crashes, or a thread of a library below it, with ";
-        /* Threads that crash while another one tells of it wait for the end. */
-        while (atomic_flag_test_and_set(&told))
-            pause();
-        for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-            if (crashes[i].number == number)
-                words.signal = crashes[i].name;
-        say_words(&words);
-    }
-    blame_end_by(number);
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
+static void on_crash(int number)
+{
+    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = 128 + number};
+    const char *name = "a signal";
+
+    if (own == getpid()) {
+        for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+            if (crashes[i].number == number)
+                name = crashes[i].name;
+        say_what(&ending,
+                 name_driver(&ending) ? "the process crashes in it with "
+                                      : "the command crashes, or a thread of a library below it, with ",
+                 name);
+    }
+    end_by(number);
+}
+
+/* The user's signals, which end the command wherever it is. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
 /* Now: what is changed in the midst of a driver's call is taken for the driver's doing and put back. What somebody else
- * handles, such as a checker of addresses, stays his. */
+ * handles, such as a checker of addresses, stays his; what the caller ignores, as nohup does, stays ignored. */
 void blame_begin(void)
 {
     const struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK},
-                           deadline = {.sa_handler = on_deadline};
+                           deadline = {.sa_handler = on_deadline}, end = {.sa_handler = blame_end_by};
     static char stack[STACK_BYTES];
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     struct sigaction before;
@@ -206,6 +160,9 @@ void blame_begin(void)
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (sigaction(crashes[i].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(crashes[i].number, &action, NULL);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(ends[i], &end, NULL);
 }
 
 void blame_watch(const struct accel_context *context)
@@ -218,11 +175,6 @@ void blame_watch(const struct accel_context *context)
     if (!is_registered && atexit(at_exit) == 0)
         is_registered = 1;
     own = getpid();
-}
-
-void blame_as_json(uint32_t json)
-{
-    is_json = json != 0;
 }
 
 void blame_done(void)
@@ -243,8 +195,9 @@ void blame_wait(int number)
 
 void blame_end_by(int number)
 {
-    signal(number, SIG_DFL);
-    raise(number);
+    if (own == getpid())
+        accel_context_unmark(watched);
+    end_by(number);
 }
 
 void blame_rest(void)

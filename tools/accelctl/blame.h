@@ -11,13 +11,14 @@ enum { BLAME_SECONDS = 5 };
 /* Once, before anything else of these. Signals that end the command are let through until blame_done. */
 void blame_begin(void);
 
-/* From now on a process that is ended before blame_done, by whoever calls exit in it, says so and has the status 1, and
- * one that crashes while a driver is in a call names that and ends by its signal. The context, or NULL for none any
- * more, tells which driver is in a call. */
+/* From now on a process that is ended before blame_done, by whoever calls exit in it, or _exit while a driver is in a
+ * call, says so and has the status 1, and one that crashes while a driver is in a call names that and ends by its
+ * signal. The context, or NULL for none any more, tells which driver is in a call. */
 void blame_watch(const struct accel_context *context);
 
-/* 1: what is said of an end is a document of accelctl/error/1 on the standard output. */
-void blame_as_json(uint32_t json);
+/* 1 and the driver's name is said where one is in a call of what is watched: whoever ends the process now is that
+ * driver. */
+uint32_t blame_exit(void);
 
 /* The verb has ended by itself, or another program takes the place of this one. The caller's mask is put back. */
 void blame_done(void);
@@ -26,7 +27,8 @@ void blame_done(void);
  * with its name and the status 128 + number. A second signal ends the command at once. */
 void blame_wait(int number);
 
-/* In a handler: ends the process as the signal does by default. */
+/* In a handler: ends the process as the signal does by default. That the user ends it while a driver is in a call is
+ * not the driver's doing, and those that come after are not told so. */
 void blame_end_by(int number);
 
 /* What was interrupted has ended. */

@@ -95,7 +95,6 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
-    blame_as_json(common->json);
     *out_exit = check_paths(common, drivers);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
         blame_watch(context);

@@ -4,10 +4,10 @@
 #include "tools/accelctl/guard.h"
 
 #include <signal.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "tools/accelctl/end_now.h"
+#include "tools/accelctl/ending.h"
 #include "tools/accelctl/verb.h"
 
 /* Files that a command has open at a time; those beyond go unguarded. */
@@ -17,50 +17,6 @@
 static const struct accel_model_file *volatile guarded[GUARDED_MOST];
 static const char *volatile remedies[GUARDED_MOST];
 static struct sigaction before; /* what bus errors met before the first guard */
-static atomic_flag told = ATOMIC_FLAG_INIT;
-static volatile sig_atomic_t is_json;
-
-static void write_text(int handle, const char *text)
-{
-    ssize_t written = write(handle, text, strlen(text));
-
-    (void)written;
-}
-
-/* Text within quotes of a document: what is not ASCII, or a control, is a question mark. */
-static void write_quoted(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        const char letter[] = {*text >= ' ' && *text < 127 ? *text : '?', '\0'};
-
-        write_text(STDOUT_FILENO, *text == '"' || *text == '\\' ? "\\" : "");
-        write_text(STDOUT_FILENO, letter);
-    }
-}
-
-#define SHRANK ": the file shrank while it was in use, or its disk failed"
-
-static void say_shrunk(const char *path, const char *remedy)
-{
-    write_text(STDERR_FILENO, "\naccelctl: ");
-    write_text(STDERR_FILENO, path);
-    write_text(STDERR_FILENO, SHRANK " (ACCEL_E_IO)\n  remedy: ");
-    write_text(STDERR_FILENO, remedy);
-    write_text(STDERR_FILENO, "\n");
-}
-
-/* As say() prints it. */
-static void say_shrunk_json(const char *path, const char *remedy)
-{
-    _Static_assert(EXIT_INPUT == 3, "the status below");
-
-    write_text(STDOUT_FILENO, "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"ACCEL_E_IO\",\n"
-                              "    \"text\": \"");
-    write_quoted(path);
-    write_text(STDOUT_FILENO, SHRANK "\",\n    \"remedy\": \"");
-    write_quoted(remedy);
-    write_text(STDOUT_FILENO, "\",\n    \"exit\": 3\n  }\n}\n");
-}
 
 static void end_if_inside(const struct accel_model_file *file, const char *remedy, const char *at)
 {
@@ -68,17 +24,16 @@ static void end_if_inside(const struct accel_model_file *file, const char *remed
 
     for (uint32_t i = 0; file != NULL && accel_model_file_mapping(file, i, &mapping, NULL) == ACCEL_OK; i++) {
         const char *begin = mapping.address;
+        const struct ending ending = {
+            .text = {mapping.path, ": the file shrank while it was in use, or its disk failed"},
+            .code = "ACCEL_E_IO",
+            .remedy = remedy,
+            .status = EXIT_INPUT};
 
         if (at < begin || at >= begin + mapping.bytes)
             continue;
-        /* Threads that fault while another one tells of it wait for the end. */
-        while (atomic_flag_test_and_set(&told))
-            pause();
-        if (is_json)
-            say_shrunk_json(mapping.path, remedy);
-        else
-            say_shrunk(mapping.path, remedy);
-        _exit(EXIT_INPUT);
+        ending_say(&ending);
+        end_now(EXIT_INPUT);
     }
 }
 
@@ -90,11 +45,6 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
         end_if_inside(guarded[i], remedies[i], info->si_addr);
     sigaction(number, &before, NULL);
     raise(number);
-}
-
-void guard_as_json(uint32_t json)
-{
-    is_json = json != 0;
 }
 
 void guard_mappings(const struct accel_model_file *file, const char *remedy)

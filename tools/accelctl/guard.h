@@ -3,10 +3,6 @@
 #define ACCELCTL_GUARD_H
 
 #include <accel/model/file.h>
-#include <stdint.h>
-
-/* 1: what is said of the end is a document of accelctl/error/1 on the standard output. */
-void guard_as_json(uint32_t json);
 
 /* From now on a bus error in a mapping of this file ends the command with the file's name and `remedy`, a constant: it
  * has shrunk. NULL does nothing. */

@@ -2,7 +2,7 @@
 /* Parsing of options by their rows, and of the action behind a verb. */
 #include "config.h"
 
-#include "tools/accelctl/guard.h"
+#include "tools/accelctl/ending.h"
 #include "tools/accelctl/say.h"
 #include "tools/accelctl/verb.h"
 
@@ -197,7 +197,7 @@ int parse_options(const struct verb *verb, int *count, char **arguments, void *t
 
     for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
         p.json |= strcmp(arguments[i], "--json") == 0;
-    guard_as_json(p.json);
+    ending_as_json(p.json);
     while (p.at < p.count) {
         int code;
 

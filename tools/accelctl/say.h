@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/accelctl/clean_text.h"
+
 /* Says an error: text and code name on the error output and the remedy on a line of its own, or all in a document on
  * the standard output. `remedy` may be NULL. Answers `exit_code`. */
 int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy);
@@ -30,9 +32,6 @@ int say_session_error(uint32_t json, const struct accel_error *error);
 
 /* Text for a document, also where it is a name of a file and no UTF-8: every byte above 127 is a question mark then. */
 json_t *json_text(const char *text);
-
-/* Copies text for a terminal, cut to `size`: what would be a command to it becomes a question mark. Answers `copy`. */
-const char *clean_text(const char *text, char *copy, size_t size);
 
 /* Prints a document with its schema name and frees it; answers an exit code. */
 int print_json(json_t *document, const char *schema);

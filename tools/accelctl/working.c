@@ -40,8 +40,8 @@ void working_begin(struct working *working, struct accel_session *const *session
     clock_gettime(CLOCK_MONOTONIC, &working->begun);
     running_count = count;
     running = sessions;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, &working->interrupt);
+    sigaction(SIGTERM, &action, &working->termination);
 }
 
 static void wipe(struct working *working)
@@ -56,6 +56,11 @@ void working_on(struct working *working, const char *what)
     wipe(working);
     working->what = what;
     working->told = 0;
+    /* The first piece may be the longest. */
+    if (working->on) {
+        fprintf(stderr, "\r\033[K  0 %%  %s", what);
+        working->shown = 1;
+    }
     clock_gettime(CLOCK_MONOTONIC, &working->begun);
 }
 
@@ -78,6 +83,6 @@ void working_end(struct working *working)
     wipe(working);
     running = NULL;
     blame_rest();
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    sigaction(SIGINT, &working->interrupt, NULL);
+    sigaction(SIGTERM, &working->termination, NULL);
 }

@@ -2,7 +2,7 @@
 /**
  * @file
  * Which driver a context is in: for programs that end while one hangs, or that find themselves ended by one, and want
- * to say so.
+ * to say so, or that are ended by their user.
  */
 #ifndef ACCEL_CALLING_H
 #define ACCEL_CALLING_H
@@ -18,6 +18,13 @@ ACCEL_BEGIN_C
  */
 ACCEL_API uint32_t accel_context_calling(const struct accel_context *context, const char **out_driver,
                                          const char **out_slot) ACCEL_NOEXCEPT;
+
+/**
+ * The process is about to be ended by its user, and not by the driver that it may be in: those that come after are not
+ * told of that call. The context may be freed afterwards, and is good for nothing else. For any thread and a handler of
+ * a signal; NULL does nothing.
+ */
+ACCEL_API void accel_context_unmark(const struct accel_context *context) ACCEL_NOEXCEPT;
 
 ACCEL_END_C
 
