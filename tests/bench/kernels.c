@@ -227,7 +227,7 @@ static void bench_machine(size_t threads)
 {
     struct measure_memory memory;
     struct measure_spread rate;
-    if (measure_memory((uint32_t)threads, NULL, REPEAT, &memory) == 0)
+    if (measure_memory((uint32_t)threads, NULL, REPEAT, NULL, NULL, &memory) == 0)
         printf("%-18s %7.2f GB/s\n", "read", memory.read.most * 1e-9);
     for (uint32_t i = 0; measure_sequence_get(i); i++) {
         const struct measure_sequence *one = measure_sequence_get(i);

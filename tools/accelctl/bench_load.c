@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "tools/accelctl/bench.h"
+#include "tools/accelctl/blame.h"
 #include "tools/accelctl/scratch.h"
 
 #include <dirent.h>
@@ -140,8 +141,8 @@ static void be_child(const struct bench *bench, const struct start *start, const
     int null = start->quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     int code;
 
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, blame_end_by);
+    signal(SIGTERM, blame_end_by);
     if (start->quiet && (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0))
         _exit(EXIT_FAILED);
     code = start_once(bench, start, driver, &answer);

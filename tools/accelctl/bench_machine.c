@@ -5,6 +5,7 @@
 #include "tools/accelctl/bench.h"
 
 #include <accel/quant/format.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,8 +72,14 @@ int bench_machine_measure(struct bench *bench)
     struct bench_machine *machine = &bench->machine;
     int wrong;
 
-    working_on(&bench->working, "measuring the machine");
-    wrong = measure_memory(machine->threads, machine->processors, rounds_of(bench), &machine->memory);
+    working_on(&bench->working, "measuring the memory");
+    wrong = measure_memory(machine->threads, machine->processors, rounds_of(bench), working_tell, &bench->working,
+                           &machine->memory);
+    if (wrong == EINTR) {
+        bench->interrupted = 1;
+        return -1;
+    }
+    working_on(&bench->working, "measuring the processors");
     for (uint32_t i = 0; wrong == 0 && measure_sequence_get(i) != NULL; i++) {
         const struct measure_sequence *sequence = measure_sequence_get(i);
         struct bench_sequence *one = &machine->sequences[machine->sequence_count];

@@ -364,7 +364,10 @@ static int finish(struct bench *bench)
         if (document == NULL)
             return say(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the results", NULL);
     }
-    if (!chosen->common.json)
+    if (!chosen->common.json && bench->interrupted && bench->count == 0 && !bench->machine.measured)
+        say(0, EXIT_INTERRUPTED, accel_error_name(ACCEL_E_CANCELLED), "bench: interrupted before anything was measured",
+            NULL);
+    else if (!chosen->common.json)
         bench_print(bench);
     else
         code = print_json(json_incref(document), "accelctl/bench/1");

@@ -21,11 +21,16 @@
 #define BLOCK (256 * MIB)
 #define HUGE_PAGE (2 * MIB)
 
-enum { WARM_UP = 2, ROUNDS_MOST = 100, STEP = 256 };
+/* RUNS: of a round, three ways of reading, a copy, and one in the cache. */
+enum { WARM_UP = 2, ROUNDS_MOST = 100, STEP = 256, RUNS = 5 };
 
 struct block {
     char *bytes;
     uint64_t part; /* bytes of each thread */
+    measure_tell *tell;
+    void *data;
+    uint64_t done; /* runs, of `all` */
+    uint64_t all;
     uint64_t sinks[MEASURE_RANKS];
 };
 
@@ -145,6 +150,15 @@ static uint64_t choose_bytes(uint32_t ranks)
     return bytes < (double)unit ? unit : (uint64_t)bytes / unit * unit;
 }
 
+/* One run that is told. */
+static int run_one(uint32_t ranks, const int32_t *processors, measure_work *work, struct block *block,
+                   double *out_seconds)
+{
+    if (block->tell != NULL && block->tell(block->data, block->done++, block->all) != 0)
+        return EINTR;
+    return measure_team(ranks, processors, work, block, out_seconds);
+}
+
 /* The best of all ways of reading, once. */
 static int read_once(uint32_t ranks, const int32_t *processors, struct block *block, double *out_seconds)
 {
@@ -154,7 +168,7 @@ static int read_once(uint32_t ranks, const int32_t *processors, struct block *bl
     for (uint32_t i = 0; wrong == 0 && i < sizeof ways / sizeof *ways; i++) {
         double seconds;
 
-        wrong = measure_team(ranks, processors, ways[i], block, &seconds);
+        wrong = run_one(ranks, processors, ways[i], block, &seconds);
         if (i == 0 || seconds < *out_seconds)
             *out_seconds = seconds;
     }
@@ -174,7 +188,7 @@ static int read_cached(uint32_t ranks, const int32_t *processors, uint32_t round
     block->part = (uint64_t)part / (4 * STEP) * (4 * STEP);
     out->cached_bytes = (double)block->part * ranks;
     for (uint32_t r = 0; wrong == 0 && r < rounds + WARM_UP; r++) {
-        wrong = measure_team(ranks, processors, read_again, block, &seconds);
+        wrong = run_one(ranks, processors, read_again, block, &seconds);
         rates[r < WARM_UP ? 0 : r - WARM_UP] = AGAIN * out->cached_bytes / seconds;
     }
     if (wrong == 0)
@@ -187,7 +201,7 @@ static int run_rounds(uint32_t ranks, const int32_t *processors, uint32_t rounds
 {
     double reads[ROUNDS_MOST], copies[ROUNDS_MOST], seconds;
     const double bytes = (double)block->part * ranks;
-    int wrong = measure_team(ranks, processors, touch, block, &seconds);
+    int wrong = run_one(ranks, processors, touch, block, &seconds);
 
     for (uint32_t r = 0; wrong == 0 && r < rounds + WARM_UP; r++) {
         const uint32_t at = r < WARM_UP ? 0 : r - WARM_UP;
@@ -195,7 +209,7 @@ static int run_rounds(uint32_t ranks, const int32_t *processors, uint32_t rounds
         wrong = read_once(ranks, processors, block, &seconds);
         reads[at] = bytes / seconds;
         if (wrong == 0)
-            wrong = measure_team(ranks, processors, copy_half, block, &seconds);
+            wrong = run_one(ranks, processors, copy_half, block, &seconds);
         copies[at] = bytes / seconds;
     }
     if (wrong != 0)
@@ -205,7 +219,8 @@ static int run_rounds(uint32_t ranks, const int32_t *processors, uint32_t rounds
     return 0;
 }
 
-int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, struct measure_memory *out_memory)
+int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, measure_tell *tell, void *data,
+                   struct measure_memory *out_memory)
 {
     const uint64_t bytes = choose_bytes(ranks);
     struct block *block = calloc(1, sizeof *block);
@@ -217,6 +232,9 @@ int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, s
     if (wrong == 0) {
         block->bytes = (char *)(((uintptr_t)mapped + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
         block->part = bytes / ranks;
+        block->tell = tell;
+        block->data = data;
+        block->all = 1 + (uint64_t)(rounds + WARM_UP) * RUNS;
 #ifdef MADV_HUGEPAGE
         out_memory->huge = madvise(block->bytes, bytes, MADV_HUGEPAGE) == 0;
 #endif

@@ -4,6 +4,7 @@
 #define MEASURE_MEMORY_H
 
 #include "tools/measure/spread.h"
+#include "tools/measure/team.h"
 
 struct measure_memory {
     struct measure_spread read;   /* bytes a second; `most` is the limit */
@@ -16,8 +17,9 @@ struct measure_memory {
 
 /* Reads a block of at least 256 MiB and four times the last cache (less where memory is short) `rounds` times, each
  * thread its own part, which it has touched first; copies one half over the other; and reads a block of half the last
- * cache. Answers 0 or an errno. */
-int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, struct measure_memory *out_memory);
+ * cache. `tell` with its data may be NULL. Answers 0 or an errno. */
+int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, measure_tell *tell, void *data,
+                   struct measure_memory *out_memory);
 
 /* Bytes of the largest cache of a processor, 0 where the system does not say. */
 double measure_last_cache(void);
