@@ -25,11 +25,27 @@ pair()
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --set "placement=0-1=$1,2-4=$2"
     is "$(cat "$work/out")" "$text" "text of layers on $1 and $2"
 }
+# warm FIRST SECOND: kernels of every device of a plan are made before its first run, not those of the first device alone.
+warm()
+{
+    [ -n "$1" ] && [ -n "$2" ] || return 0
+    try 0 "$accelctl" cache clear
+    try 0 "$accelctl" cache warm "$f32" --set "placement=0-1=$1,2-4=$2"
+    has "$1, $2: loaded and tried in"
+    try 0 "$accelctl" cache list --json
+    for name in $1 $2; do
+        [ "$name" = cpu:cpu0 ] && continue
+        grep -q "\"driver\": \"${name%%:*}\"" "$work/out" || fail "warming $1 and $2 kept nothing of $name"
+    done
+}
 pair cpu:cpu0 "$opencl" "cpu and opencl"
 pair "$opencl" cpu:cpu0 "opencl and cpu"
 pair cpu:cpu0 "$vulkan" "cpu and vulkan"
 pair "$vulkan" cpu:cpu0 "vulkan and cpu"
 pair "$opencl" "$vulkan" "opencl and vulkan"
+warm cpu:cpu0 "$opencl"
+warm cpu:cpu0 "$vulkan"
+warm "$opencl" "$vulkan"
 
 # named FIRST: one more device that is not asked for, or that would have all layers.
 named()

@@ -45,6 +45,28 @@ const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes
     return text;
 }
 
+static uint32_t has_compiler(const struct accel_device_info *device)
+{
+    return device != NULL && device->facts->limits->queues != 0;
+}
+
+static const struct accel_device_info *find_device(const struct accel_context *context, const char *name)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++)
+        if (strcmp(accel_device_get(context, i)->name, name) == 0)
+            return accel_device_get(context, i);
+    return NULL;
+}
+
+uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan)
+{
+    uint32_t compiles = has_compiler(accel_plan_device(plan));
+
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++)
+        compiles |= has_compiler(find_device(context, accel_plan_layer_get(plan, i)->device));
+    return compiles;
+}
+
 /* Nodes on the device of node `index`, or 0 where a node before it lies there. */
 static uint32_t nodes_beside(const struct accel_plan *plan, uint32_t index)
 {

@@ -11,6 +11,9 @@ uint32_t count_devices(const struct accel_plan *plan);
 /* "cpu:cpu0, vulkan:llvmpipe0": devices that hold layers, or the one, or the platform. Returns `text`. */
 const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes);
 
+/* 1 where a device of the plan has a compiler that may have to make kernels first. */
+uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan);
+
 /* Nodes that run in another way than natively, and notes of what else is not as asked. */
 uint32_t count_fallbacks(const struct accel_plan *plan);
 

@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/kept.h"
 #include "tools/accelctl/model.h"
+#include "tools/accelctl/print_where.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/working.h"
 
@@ -27,8 +28,7 @@ static const struct action_row actions[] = {
     {"list", "", "the files of compiled kernels that drivers keep, with their sizes and ages", 0, 0, ACTION_NOTHING},
     {"clear", "[DRIVER...]", "takes them away, those of all drivers or of these; runs compile them again", 0, 16,
      ACTION_NOTHING},
-    {"warm", "MODEL", "compiles what a run of the model on a device needs, for that device to keep", 1, 1,
-     ACTION_FILES},
+    {"warm", "MODEL", "compiles what a run of the model needs, for its devices to keep", 1, 1, ACTION_FILES},
 };
 
 /* "3 min" for people: a number and the largest unit of which there are two, or seconds. */
@@ -238,7 +238,6 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
     const struct wish wish = {.path = paths[0], .outputs = 1, .runs = 1};
     const uint64_t before = kept_bytes();
     const double begun = seconds_now();
-    const struct accel_device_info *device;
     struct opened opened = {0};
     struct accel_error error = {0};
     struct progress progress;
@@ -248,10 +247,9 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
     int code = open_model(&chosen->common, &wish, &opened);
 
     (void)count;
-    device = code < 0 ? accel_plan_device(accel_session_plan(opened.session)) : NULL;
-    compiles = device != NULL && device->facts->limits->queues != 0;
-    if (device != NULL)
-        snprintf(name, sizeof name, "%s", device->name);
+    compiles = code < 0 && plan_compiles(opened.context, accel_session_plan(opened.session));
+    if (code < 0)
+        devices_text(accel_session_plan(opened.session), name, sizeof name);
     if (code < 0 && compiles) {
         working_begin(&working, &opened.session, 1);
         progress_begin(&progress, "compiling kernels", !chosen->common.json);

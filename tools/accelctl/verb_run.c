@@ -119,9 +119,7 @@ struct listener {
 /* 1 where a compiler may have to make kernels first: who waits for it is told so. */
 static uint32_t may_compile(const struct opened *opened)
 {
-    const struct accel_device_info *device = accel_plan_device(accel_session_plan(opened->session));
-
-    return device != NULL && device->facts->limits->queues != 0;
+    return plan_compiles(opened->context, accel_session_plan(opened->session));
 }
 
 static uint32_t tells_files(const struct run_options *chosen, const struct opened *opened)
