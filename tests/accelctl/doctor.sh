@@ -54,6 +54,33 @@ else
     echo "skipped: taskset or a second processor is not here"
 fi
 
+# Why the GPU is not used: one line, and its remedy.
+# gpu RECORDING STATE DEVICE WORDS REMEDY
+gpu()
+{
+    "$accelctl" doctor --host "$hosts/$1.json" --json >"$work/out" 2>"$work/err"
+    is "$(value gpu.state) $(value gpu.device)" "$2 $3" "what $1 says of its GPU"
+    checks=$((checks + 1))
+    case $(value gpu.text) in *"$4"*) ;; *) fail "what $1 says of its GPU: $(value gpu.text)" ;; esac
+    case $(value gpu.remedy) in *"$5"*) ;; *) fail "its remedy: $(value gpu.remedy)" ;; esac
+    "$accelctl" doctor --host "$hosts/$1.json" >"$work/out" 2>"$work/err"
+    is "$(grep -c '^GPU: ' "$work/out")" 1 "lines of $1 about its GPU"
+}
+gpu gpu-without-driver refused '' "the kernel's module nouveau drives it, not nvidia" "install NVIDIA's driver"
+gpu gpu-node-closed refused '' "is not used: /dev/kfd is not readable by this user" "add the user to group render"
+gpu board-arm refused '' "no driver of accel that could use it is loaded" "install the driver plugin vulkan or opencl"
+gpu two-sockets none '' "the system shows none" "has to be given it"
+gpu server-8-gpus used cuda:0000:34:00.0 "Tesla V100-SXM3-32GB, is used: it ranks first" ""
+# A profile that puts the processors in front of it.
+cp -r "$src/profiles" "$work/profiles"
+chmod -R u+w "$work/profiles"
+sed -i 's/device.rank: 100}/device.rank: 900}/' "$work/profiles/base.yaml"
+ACCEL_PROFILE_PATH=$work/profiles
+export ACCEL_PROFILE_PATH
+gpu laptop-hybrid behind vulkan:0000:00:02.0 "can be used and is not by itself: cpu:cpu0 ranks higher" "--device vulkan:0000:00:02.0"
+unset ACCEL_PROFILE_PATH
+gpu laptop-hybrid used vulkan:0000:00:02.0 "ranks first" ""
+
 # Snapshots.
 try 3 "$accelctl" doctor --host "$src/README.md"
 one_error "README.md: is no snapshot of a machine"

@@ -27,6 +27,8 @@ accelctl_sources = \
 	%D%/clean_text.c \
 	%D%/clean_text.h \
 	%D%/common.h \
+	%D%/doctor_gpu.c \
+	%D%/doctor_gpu.h \
 	%D%/emit.c \
 	%D%/emit.h \
 	%D%/end_now.h \

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/accelctl/common.h"
+#include "tools/accelctl/doctor_gpu.h"
 
 #include <accel/doctor.h>
 #include <accel/history.h>
@@ -93,6 +94,16 @@ static void print_rows(const struct accel_doctor *doctor, uint32_t all)
     }
 }
 
+static void print_gpu(const struct accel_context *context, const struct accel_doctor *doctor)
+{
+    struct gpu_answer answer;
+
+    find_gpu_answer(context, doctor, &answer);
+    print_wrapped((uint32_t)printf("%sGPU%s: ", paint(PAINT_HEADING), paint(PAINT_PLAIN)), 5, answer.text);
+    if (answer.remedy[0] != '\0')
+        print_note("remedy", answer.remedy);
+}
+
 /* The verdict first: what the person came for. */
 static void print_summary(const struct accel_context *context, const struct accel_doctor *doctor, uint32_t all)
 {
@@ -108,6 +119,7 @@ static void print_summary(const struct accel_context *context, const struct acce
     printf(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
            accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
            accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
+    print_gpu(context, doctor);
 }
 
 static void print_bandwidth(const struct accel_bandwidth *bandwidth)
@@ -169,12 +181,16 @@ static json_t *all_json(const struct accel_context *context, const struct accel_
     json_t *rows = json_array();
     json_t *tally = json_object();
     json_t *document;
+    struct gpu_answer gpu;
 
     for (uint32_t i = 0; i < accel_doctor_count(doctor); i++)
         json_array_append_new(rows, row_json(accel_doctor_get(doctor, i)));
     for (uint32_t state = ACCEL_DOCTOR_GOOD; state <= ACCEL_DOCTOR_BAD; state++)
         json_object_set_new(tally, state_name(state), json_integer(accel_doctor_tally(doctor, state)));
-    document = json_pack("{s:o, s:o, s:s}", "tally", tally, "rows", rows, "host", recording ? recording->path : "");
+    find_gpu_answer(context, doctor, &gpu);
+    document = json_pack("{s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:s}", "tally", tally, "gpu", "state", gpu.state, "device",
+                         gpu.device, "text", json_text(gpu.text), "remedy", json_text(gpu.remedy), "rows", rows, "host",
+                         recording ? recording->path : "");
     if (bandwidth->size != 0)
         json_object_set_new(document, "bandwidth",
                             json_pack("{s:f, s:f, s:f, s:i, s:i, s:I, s:s}", "bytes_per_second",
@@ -246,6 +262,8 @@ const struct verb verb_doctor = {
               "device nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is "
               "loaded. "
               "What a maker's hardware needs stands in doctor.yaml of the profiles.\n"
+              "The line GPU answers whether an accelerator is used by itself, and if not, what comes first of what is "
+              "in its way.\n"
               "The exit status is 6 where a row is bad: something cannot be used, and its remedy says what to do.",
     .example = "accelctl doctor --all\nevery check, with what was found and where",
     .options = options,
