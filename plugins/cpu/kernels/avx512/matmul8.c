@@ -2,129 +2,273 @@
 /*
  * Matmul of quantized weights with activations rounded to 8 bits, AVX-512 with VNNI.
  *
- * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, two blocks at a time, each with up to two
- * rows of x. Bound: bytes of W. Many rows: vector/gemm.c. No speed is stated: measured on emulators only.
+ * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, four blocks of 4-bit digits (a quarter of a
+ * vector each) or two of 8 bits at a time, each with up to four rows of x. The sums of the four rows of W are brought
+ * into one vector, element r of each quarter for row r, before they are scaled: one conversion, one product with scales
+ * and one addition serve all of them. Digits are unsigned; what they are too high by is taken away in integers. Bound:
+ * bytes of W. Many rows: vector/gemm.c.
  */
+#define PAIR 4u /* rows of x that meet them at a time */
 #include "plugins/cpu/kernels/vector/four.h"
 
 #define FEW4 4u
 #define FEW8 4u
+#define FEW_APART 32768u
+
+#define VECTOR 64u
 
 CPU_INLINE __m512i join(__m256i low, __m256i high)
 {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* Products of 64 digits with 64 of x, added up to 16 integers, the first 8 of the first block. */
-CPU_INLINE __m512i dot64(const struct layout f, __m512i digits, __m512i x)
+CPU_INLINE __m256i join128(__m128i low, __m128i high)
 {
-    const __m512i zero = _mm512_setzero_si512();
-    if (f.bits == 4)
-        return _mm512_dpbusd_epi32(zero, digits, x);
-    __m512i turned = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(digits), zero, x);
-    return _mm512_dpbusd_epi32(zero, _mm512_abs_epi8(digits), turned);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Element r of each quarter of v, everywhere in it. */
-CPU_INLINE __m512 spread(__m512 v, size_t r)
+CPU_INLINE __m128i load16(const void *p)
 {
-    switch (r) {
-    case 0:
-        return _mm512_permute_ps(v, 0x00);
-    case 1:
-        return _mm512_permute_ps(v, 0x55);
-    case 2:
-        return _mm512_permute_ps(v, 0xaa);
-    default:
-        return _mm512_permute_ps(v, 0xff);
-    }
+    return _mm_loadu_si128((const __m128i *)p);
 }
 
-/* The rows of x that go with them, and their sums so far. */
+/* Blocks of a whole step. */
+CPU_INLINE size_t step_blocks(const struct layout f)
+{
+    return f.bits == 4 ? 4 : 2;
+}
+
+/* ---- x ---- */
+
+/* Rows of x and their sums so far: element r of each quarter belongs to row r of W. */
 struct few {
     const int8_t *q;
     const float *scale;
     const float *sum;
     size_t k;
     size_t blocks;
-    __m512 acc[PAIR][4];
-    __m128 offset[PAIR];
+    __m512 acc[PAIR];
 };
 
-/* Adds one block's share of the offset of the digits, and gives the four scales. */
-CPU_INLINE __m128 block_scales(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+/* A row of x for a step. Digits of 4 bits: `first` has the first half of each block, `last` the other; else all are in
+ * `first`. `begin` is where sums of products begin: below zero by what the digits of W are too high by. */
+struct few_x {
+    __m512i first;
+    __m512i last;
+    __m512i begin;
+};
+
+/* The number of each block (`count` of them, as many as a step has or fewer) in the quarters of its products. */
+CPU_INLINE __m512 by_block(const struct layout f, const size_t count, const float *p)
 {
-    __m128 d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
-    __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
-    CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
-        if (f.bits == 4)
-            x->offset[r] = _mm_fmadd_ps(from, _mm_broadcast_ss(x->sum + r * x->blocks + b), x->offset[r]);
-    }
-    return d;
+    const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    __m128 v = _mm_setzero_ps();
+    if (count == 4)
+        v = _mm_loadu_ps(p);
+    else if (count == 2)
+        v = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+    else
+        v = _mm_load_ss(p);
+    return _mm512_permutevar_ps(_mm512_broadcast_f32x4(v), f.bits == 4 ? four : two);
 }
 
-/* Blocks b and, if `second` (a constant), b + 1. */
-CPU_INLINE void two_blocks(const struct layout f, const struct four w, struct few *x, const size_t few,
-                           const int second, size_t b)
+CPU_INLINE struct few_x load_x(const struct layout f, const size_t count, const int8_t *q)
+{
+    const __m512i zero = _mm512_setzero_si512(), center = _mm512_set1_epi8((char)(f.bits == 8 ? 128 : 8));
+    const __m512i low = count > 1 ? _mm512_loadu_si512(q) : join(load32(q), _mm256_setzero_si256());
+    const __m512i high = count > 2 ? _mm512_loadu_si512(q + VECTOR) : zero;
+    struct few_x x = {low, low, zero};
+    if (f.bits == 4) {
+        x.first = _mm512_shuffle_i32x4(low, high, 0x88);
+        x.last = _mm512_shuffle_i32x4(low, high, 0xdd);
+    }
+    if (f.minimum)
+        return x;
+    __m512i sums = _mm512_dpbusd_epi32(zero, center, x.first);
+    if (f.bits == 4)
+        sums = _mm512_dpbusd_epi32(sums, center, x.last);
+    x.begin = _mm512_sub_epi32(zero, sums);
+    return x;
+}
+
+/* ---- W ---- */
+
+/* Words of the second load that are the quarters of blocks 1, 2 and 3 of `half` words, see quarters(). */
+#define EIGHT(at) (at), (at) + 1, (at) + 2, (at) + 3, (at) + 4, (at) + 5, (at) + 6, (at) + 7
+#define QUARTERS(half)                                                                                                 \
+    {                                                                                                                  \
+        EIGHT(0), EIGHT(24 - 2 * (half)), EIGHT(24 - (half)), EIGHT(24)                                                \
+    }
+
+/* Words of a load from the scale of the first block on that are the scales of blocks of `half` words. */
+#define FOUR(at) (at), (at), (at), (at)
+#define SCALES(half, per, at)                                                                                          \
+    {                                                                                                                  \
+        FOUR(at), FOUR(4 / (per) * (half) + (at)), FOUR(8 / (per) * (half) + (at)), FOUR(12 / (per) * (half) + (at))   \
+    }
+
+static const uint16_t quarters_18[32] = QUARTERS(9), quarters_20[32] = QUARTERS(10);
+static const uint16_t scales_18[32] = SCALES(9, 4, 0), scales_20[32] = SCALES(10, 4, 0);
+static const uint16_t minima_20[32] = SCALES(10, 4, 1), scales_34[32] = SCALES(17, 8, 0);
+
+/* Bytes of four blocks of 4-bit digits, a quarter for each. Two loads reach all of four: the first quarter is where the
+ * first one has it, the others are moved within the second, which ends with the last block. */
+CPU_INLINE __m512i quarters(const struct layout f, const size_t count, const uint8_t *p)
+{
+    const __m256i none = _mm256_setzero_si256();
+    if (count == 4 && f.block_bytes == 16)
+        return _mm512_loadu_si512(p);
+    if (count == 4)
+        return _mm512_mask_permutexvar_epi16(_mm512_loadu_si512(p), 0xffffff00u,
+                                             _mm512_loadu_si512(f.block_bytes == 18 ? quarters_18 : quarters_20),
+                                             _mm512_loadu_si512(p + 3 * f.block_bytes + 16 - VECTOR));
+    if (count == 2)
+        return join(join128(load16(p), load16(p + f.block_bytes)), none);
+    return join(join128(load16(p), _mm_setzero_si128()), none);
+}
+
+/* Two blocks of 8-bit digits, 128 too high. */
+CPU_INLINE __m512i halves(const struct layout f, const size_t count, const uint8_t *p)
+{
+    const __m512i v = join(load32(p), count > 1 ? load32(p + f.block_bytes) : _mm256_setzero_si256());
+    return f.planar ? v : _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80));
+}
+
+/* Products of a step of a row of W with a row of x, in quarters. */
+CPU_INLINE __m512i products(const struct layout f, __m512i bytes, const struct few_x *x)
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    if (f.bits == 8)
+        return _mm512_dpbusd_epi32(x->begin, bytes, x->first);
+    const __m512i sums = _mm512_dpbusd_epi32(x->begin, _mm512_and_si512(bytes, low), x->first);
+    return _mm512_dpbusd_epi32(sums, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low), x->last);
+}
+
+/* The sum of each quarter of v[r] to element r of that quarter. */
+CPU_INLINE __m512i fold4(const __m512i v[4])
+{
+    const __m512i a = _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
+    const __m512i b = _mm512_add_epi32(_mm512_unpacklo_epi32(v[2], v[3]), _mm512_unpackhi_epi32(v[2], v[3]));
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+}
+
+/* Halves of blocks that hold them, of four rows: one load each. */
+CPU_INLINE __m512 near_halves(const uint8_t *p, size_t stride, const uint16_t *from)
+{
+    const __m512i words = _mm512_loadu_si512(from);
+    __m512i v = _mm512_permutexvar_epi16(words, _mm512_loadu_si512(p));
+    v = _mm512_mask_permutexvar_epi16(v, 0x2222, words, _mm512_loadu_si512(p + stride));
+    v = _mm512_mask_permutexvar_epi16(v, 0x4444, words, _mm512_loadu_si512(p + 2 * stride));
+    v = _mm512_mask_permutexvar_epi16(v, 0x8888, words, _mm512_loadu_si512(p + 3 * stride));
+    return _mm512_cvtph_ps(_mm512_castsi512_si256(v));
+}
+
+/* The halves at p and at p + step, or two blocks further on each, of four rows, in quarters. */
+CPU_INLINE __m512 far_halves(const struct layout f, const size_t count, const uint8_t *p, size_t stride, size_t step)
 {
     const __m128 none = _mm_setzero_ps();
-    __m128 d0 = block_scales(f, w, x, few, b), d1 = second ? block_scales(f, w, x, few, b + 1) : none;
-    __m512i q[PAIR];
-    __m512 scale[PAIR];
-    CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
-        const int8_t *from = x->q + r * x->k + b * CPU_BLOCK;
-        const float *scales = x->scale + r * x->blocks + b;
-        __m256i low = _mm256_loadu_si256((const __m256i *)from);
-        q[r] = join(low, second ? _mm256_loadu_si256((const __m256i *)(from + CPU_BLOCK)) : _mm256_setzero_si256());
-        __m128 s0 = _mm_mul_ps(d0, _mm_broadcast_ss(scales)),
-               s1 = second ? _mm_mul_ps(d1, _mm_broadcast_ss(scales + 1)) : none;
-        scale[r] = _mm512_castsi512_ps(
-            join(_mm256_castps_si256(_mm256_set_m128(s0, s0)), _mm256_castps_si256(_mm256_set_m128(s1, s1))));
-    }
+    const __m128 a = four_halves(p, stride), b = count > 1 ? four_halves(p + step, stride) : none;
+    const __m256 both = _mm256_set_m128(f.bits == 4 ? b : a, a);
+    if (f.bits == 8)
+        return _mm512_insertf32x8(_mm512_castps256_ps512(both), _mm256_set_m128(b, b), 1);
+    if (count < 4)
+        return _mm512_insertf32x8(_mm512_castps256_ps512(both), _mm256_setzero_ps(), 1);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(both),
+                              _mm256_set_m128(four_halves(p + 3 * step, stride), four_halves(p + 2 * step, stride)), 1);
+}
+
+/* The scales of a step, or minima (the half after them): element r of a quarter for row r. A group of planar types
+ * that is larger than a block holds whole steps. */
+CPU_INLINE __m512 step_scales(const struct layout f, const struct four w, const size_t count, size_t b,
+                              const size_t minimum)
+{
+    const uint8_t *p = w.scales + scale_at(f, b);
+    if (f.planar && f.group_blocks > 1)
+        return _mm512_broadcast_f32x4(four_halves(p, w.scales_stride));
+    if (f.planar || count < step_blocks(f))
+        return far_halves(f, count, p + 2 * minimum, w.scales_stride, f.planar ? 2 : f.block_bytes);
+    if (f.bits == 8)
+        return near_halves(p, w.scales_stride, scales_34);
+    return near_halves(p, w.scales_stride, f.block_bytes == 18 ? scales_18 : minimum ? minima_20 : scales_20);
+}
+
+/* ---- rows ---- */
+
+/* Blocks b .. b + count of four rows of W with `few` rows of x; both are constants. */
+CPU_INLINE void add_step(const struct layout f, const struct four w, struct few *x, const size_t few,
+                         const size_t count, size_t b)
+{
+    const __m512 d = step_scales(f, w, count, b, 0), m = f.minimum ? step_scales(f, w, count, b, 1) : d;
+    __m512i bytes[4];
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
         const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
-        __m512i digits = join(load_digits(f, p), second ? load_digits(f, p + f.block_bytes) : _mm256_setzero_si256());
-        CPU_UNROLL
-        for (size_t r = 0; r < few; r++) {
-            __m512 dot = _mm512_cvtepi32_ps(dot64(f, digits, q[r]));
-            x->acc[r][j] = _mm512_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
-        }
+        bytes[j] = f.bits == 4 ? quarters(f, count, p) : halves(f, count, p);
     }
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++) {
+        const struct few_x row = load_x(f, count, x->q + r * x->k + b * CPU_BLOCK);
+        const __m512 scale = _mm512_mul_ps(d, by_block(f, count, x->scale + r * x->blocks + b));
+        __m512i dot[4];
+        CPU_UNROLL
+        for (size_t j = 0; j < 4; j++)
+            dot[j] = products(f, bytes[j], &row);
+        if (f.minimum)
+            x->acc[r] = _mm512_fmadd_ps(m, by_block(f, count, x->sum + r * x->blocks + b), x->acc[r]);
+        x->acc[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(fold4(dot)), scale, x->acc[r]);
+    }
+}
+
+/* What is asked for with block b of row r of four: bytes from first + r * stride + b * step on. */
+struct ask {
+    const uint8_t *first;
+    size_t stride;
+    size_t step;
+};
+
+#define APART_AHEAD 1024u
+
+CPU_INLINE struct ask what_comes(const struct layout f, const struct four w)
+{
+    if (w.apart)
+        return (struct ask){w.digits + APART_AHEAD, w.digits_stride, f.block_bytes};
+    /* The next four rows of W lie behind these: for each part of these as much of them. */
+    return (struct ask){w.digits + 4 * w.digits_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
 }
 
 /* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
 CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
                         size_t i, float *const *sums)
 {
-    const size_t blocks = call->k / CPU_BLOCK;
-    struct few x = {call->x8.q + i * call->k, call->x8.scale + i * blocks, call->x8.sum + i * blocks, call->k, blocks,
-                    {{_mm512_setzero_ps()}},  {_mm_setzero_ps()}};
-    CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
-        x.offset[r] = _mm_setzero_ps();
-        x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm512_setzero_ps();
-    }
-    /* The next four rows of W lie behind these: for each part of these as much of them. */
-    const uint8_t *ahead = w.digits + 4 * w.digits_stride;
+    const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
+    struct few x = {.q = call->x8.q + i * call->k,
+                    .scale = call->x8.scale + i * blocks,
+                    .sum = call->x8.sum + i * blocks,
+                    .k = call->k,
+                    .blocks = blocks};
+    const struct ask ask = what_comes(f, w);
     size_t b = 0;
-    for (; b + 2 <= blocks; b += 2) {
-        ask_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
-        two_blocks(f, w, &x, few, 1, b);
+    CPU_UNROLL
+    for (size_t r = 0; r < few; r++)
+        x.acc[r] = _mm512_setzero_ps();
+    for (; b + step <= blocks; b += step) {
+        CPU_UNROLL
+        for (size_t r = 0; r < 4; r++)
+            ask_lines(ask.first + r * ask.stride + b * ask.step, step * f.block_bytes);
+        add_step(f, w, &x, few, step, b);
+    }
+    if (step == 4 && b + 2 <= blocks) {
+        add_step(f, w, &x, few, 2, b);
+        b += 2;
     }
     if (b < blocks)
-        two_blocks(f, w, &x, few, 0, b);
+        add_step(f, w, &x, few, 1, b);
     CPU_UNROLL
     for (size_t r = 0; r < few; r++) {
-        float offset[4];
-        _mm_storeu_ps(offset, x.offset[r]);
-        CPU_UNROLL
-        for (size_t j = 0; j < 4; j++)
-            sums[r][j] = _mm512_reduce_add_ps(x.acc[r][j]) + offset[j] * (f.minimum     ? 1.0f
-                                                                          : f.bits == 4 ? -8.0f
-                                                                                        : 0.0f);
+        const __m256 half = _mm256_castsi256_ps(_mm512_extracti64x4_epi64(_mm512_castps_si512(x.acc[r]), 1));
+        const __m256 two = _mm256_add_ps(_mm512_castps512_ps256(x.acc[r]), half);
+        _mm_storeu_ps(sums[r], _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1)));
     }
 }
 

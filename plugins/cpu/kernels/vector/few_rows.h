@@ -4,6 +4,7 @@
  *     FEW4, FEW8: rows of x up to which four rows of W are the faster way, by bits of W
  *     dot_few(f, call, w, few, i, sums): four rows of W with `few` (a constant) rows of x from row i on; their sums for
  *         row r of x to sums[r][0 .. 3]
+ *     FEW_APART, where it is the faster way: bytes from which on a quarter of the rows of W is a stream of its own
  */
 #ifndef CPU_VECTOR_FEW_ROWS_H
 #define CPU_VECTOR_FEW_ROWS_H
@@ -14,26 +15,75 @@
 
 #define COLUMNS 16u /* of y whose sums are kept until they are finished together */
 
-/* Up to FEW8 rows of x, two at a time: the four rows of W come from the first cache for the second pair. */
+/* `rows` rows of x, up to FEW8, with four rows of W: PAIR at a time, so that these come from the first cache for the
+ * next of them. */
+CPU_INLINE void dot_rows(const struct layout f, const struct cpu_matmul *call, const struct four w, size_t i,
+                         size_t rows, float *const *sums)
+{
+    size_t r = 0;
+    for (; r + PAIR <= rows; r += PAIR)
+        dot_few(f, call, w, PAIR, i + r, sums + r);
+    for (; PAIR > 2 && r + 2 <= rows; r += 2)
+        dot_few(f, call, w, 2, i + r, sums + r);
+    if (r < rows)
+        dot_few(f, call, w, 1, i + r, sums + r);
+}
+
+/* Up to FEW8 rows of x. */
 CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                            size_t end)
 {
     for (size_t j = begin; j < end; j += COLUMNS) {
-        float sums[FEW8][COLUMNS + 4];
+        float sums[FEW8][COLUMNS + 4], *to[FEW8];
         const size_t count = least(COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             const int whole = count - at >= 4;
             const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
-                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0};
-            size_t r = 0;
-            for (; r + PAIR <= rows; r += PAIR)
-                dot_few(f, call, w, PAIR, i + r, (float *[]){sums[r] + at, sums[r + 1] + at});
-            if (r < rows)
-                dot_few(f, call, w, 1, i + r, (float *[]){sums[r] + at});
+                                   whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0, 0};
+            for (size_t r = 0; r < rows; r++)
+                to[r] = sums[r] + at;
+            dot_rows(f, call, w, i, rows, to);
         }
         for (size_t r = 0; r < rows; r++)
             finish_row(call, i + r, j, count, sums[r]);
     }
+}
+
+#ifdef FEW_APART
+/* Four times `quarter` rows of W, a row of each at a time: four streams of memory, each in pages of its own. */
+CPU_INLINE void matmul_apart(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                             size_t quarter)
+{
+    for (size_t j = begin; j < begin + quarter; j += COLUMNS) {
+        float sums[FEW8][4][COLUMNS], four[FEW8][4], *to[FEW8];
+        const size_t count = least(COLUMNS, begin + quarter - j);
+        for (size_t r = 0; r < rows; r++)
+            to[r] = four[r];
+        for (size_t at = 0; at < count; at++) {
+            const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
+                                   quarter * call->w.stride[0], quarter * call->w.stride[f.planar], 1};
+            dot_rows(f, call, w, i, rows, to);
+            for (size_t t = 0; t < 4 * rows; t++)
+                sums[t / 4][t % 4][at] = four[t / 4][t % 4];
+        }
+        for (size_t t = 0; t < 4 * rows; t++)
+            finish_row(call, i + t / 4, j + t % 4 * quarter, count, sums[t / 4][t % 4]);
+    }
+}
+#endif
+
+/* Up to FEW8 rows of x. */
+CPU_INLINE void matmul_pass(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
+                            size_t end)
+{
+#ifdef FEW_APART
+    const size_t quarter = (end - begin) / 4;
+    if (quarter * call->w.stride[0] >= FEW_APART) {
+        matmul_apart(f, call, i, rows, begin, quarter);
+        begin += 4 * quarter;
+    }
+#endif
+    matmul_few(f, call, i, rows, begin, end);
 }
 
 CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
@@ -44,7 +94,7 @@ CPU_INLINE void matmul8(const struct layout f, uint32_t type, const struct cpu_m
     if (begin >= end || (call->m > few && call->x8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
         return;
     for (size_t i = 0; i < call->m; i += FEW8)
-        matmul_few(f, call, i, least(FEW8, call->m - i), begin, end);
+        matmul_pass(f, call, i, least(FEW8, call->m - i), begin, end);
 }
 
 #define MATMUL8(name, type)                                                                                            \

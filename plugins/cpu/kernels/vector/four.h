@@ -8,7 +8,9 @@
 
 #include "gemv.h"
 
+#ifndef PAIR
 #define PAIR 2u /* rows of x that meet them at a time */
+#endif
 
 /* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
 struct four {
@@ -16,6 +18,7 @@ struct four {
     const uint8_t *scales;
     size_t digits_stride;
     size_t scales_stride;
+    int apart; /* the row after each is what comes next, else the four rows after the last */
 };
 
 /* 32 digits: 4 bits as unsigned bytes 0 .. 15, 8 bits as signed bytes. */

@@ -64,6 +64,29 @@ static inline __attribute__((unused)) __m512 simd_permute_ps(__m512 a, int contr
 #undef _mm512_permute_ps
 #define _mm512_permute_ps(a, control) simd_permute_ps(a, control)
 
+static inline __attribute__((unused)) __m512 simd_permutevar_ps(__m512 a, __m512i control)
+{
+    float v[16], w[16];
+    uint32_t from[16];
+    _mm512_storeu_ps(v, a);
+    _mm512_storeu_si512(from, control);
+    for (int i = 0; i < 16; i++)
+        w[i] = v[i / 4 * 4 + (int)(from[i] & 3)];
+    return _mm512_loadu_ps(w);
+}
+#undef _mm512_permutevar_ps
+#define _mm512_permutevar_ps(a, control) simd_permutevar_ps(a, control)
+
+static inline __attribute__((unused)) __m512 simd_cvtph_ps(__m256i halves)
+{
+    float v[16];
+    _mm256_storeu_ps(v, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
+    _mm256_storeu_ps(v + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
+    return _mm512_loadu_ps(v);
+}
+#undef _mm512_cvtph_ps
+#define _mm512_cvtph_ps(halves) simd_cvtph_ps(halves)
+
 /* Of AVX-VNNI it has none. */
 static inline __attribute__((unused)) __m256i simd_dpbusd_avx(__m256i sums, __m256i a, __m256i b)
 {
@@ -134,16 +157,6 @@ static inline __attribute__((unused)) __m256i simd_cvtepi32_epi16(__m512i a)
 }
 #undef _mm512_cvtepi32_epi16
 #define _mm512_cvtepi32_epi16(a) simd_cvtepi32_epi16(a)
-
-static inline __attribute__((unused)) __m512 simd_cvtph_ps(__m256i a)
-{
-    float w[16];
-    _mm256_storeu_ps(w, _mm256_cvtph_ps(_mm256_castsi256_si128(a)));
-    _mm256_storeu_ps(w + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(a, 1)));
-    return _mm512_loadu_ps(w);
-}
-#undef _mm512_cvtph_ps
-#define _mm512_cvtph_ps(a) simd_cvtph_ps(a)
 
 static inline __attribute__((unused)) __m512i simd_cvtne2ps(__m512 high, __m512 low)
 {
