@@ -105,6 +105,11 @@ has "a certificate needs all tests"
 try 2 "$kit" "$four" --cases 1 --certificate "$work/four.json"
 try 0 "$kit" "$four" --filter 'add/*' --cases 2 --seed 4
 is "$(sed -n 's/^in all *[0-9]* *[0-9]* *[0-9]* *[0-9]* *[0-9]* *\([0-9]*\) .*/\1/p' "$work/out")" 2 "cases that were run"
+try 2 "$kit" "$four" --from 2 --certificate "$work/four.json"
+try 0 "$kit" "$four" --filter 'add/*' --from 3 --cases 2 --seed 4
+is "$(sed -n 's/^in all *[0-9]* *[0-9]* *[0-9]* *[0-9]* *[0-9]* *\([0-9]*\) .*/\1/p' "$work/out")" 2 "cases from the third"
+try 0 "$kit" "$four" --filter 'add/*' --from 1000 --seed 4
+has "it has fewer than 1000 cases"
 cp "$four" "$work/four.so"
 try 0 "$kit" "$work/four.so" --rounds 0 --seed 3
 has "^certificate $XDG_CACHE_HOME/accel/certificates/four-one-[0-9a-f]*.json"

@@ -41,13 +41,20 @@ static void say(char letter, const char *format, va_list values)
     }
 }
 
+bool conform_is_early(const struct conform *conform)
+{
+    return conform->begun < conform->from;
+}
+
 void conform_case(struct conform *conform, const char *format, ...)
 {
     va_list values;
 
-    if (conform->cases != 0 && conform->begun == conform->cases)
+    if (conform->cases != 0 && conform->begun == conform->cases + (conform->from == 0 ? 0 : conform->from - 1))
         conform_end(conform);
     conform->begun++;
+    if (conform_is_early(conform))
+        return;
     va_start(values, format);
     say('c', format, values);
     va_end(values);

@@ -45,6 +45,7 @@ struct conform {
     uint32_t option_count;
     uint32_t rounds;    /**< random cases beside the fixed ones */
     uint32_t cases;     /**< the test ends before its next case when it has done that many; 0: it does all */
+    uint32_t from;      /**< number of the first case of an operator that is run, from 1; 0: the first */
     uint32_t begun;     /**< cases */
     uint32_t parameter; /**< of the test */
     struct conform_random random;
@@ -105,6 +106,8 @@ void conform_list_fill(struct conform_list *list);
 
 /* ---- what a test says ---- */
 
+/** Whether the case that has begun comes before the first one that is wanted: it is made and not run. */
+bool conform_is_early(const struct conform *conform);
 /** Begins a case, or ends the test when it has done as many as are wanted. */
 void conform_case(struct conform *conform, const char *format, ...) ACCEL_PRINTF(2, 3);
 /** What comes before the first case: a slot of the driver that is called now. A crash in it has its name. */

@@ -33,7 +33,8 @@ static int run_child(const struct run_options *options)
                                .options = options->set,
                                .option_count = options->set_count,
                                .rounds = options->rounds,
-                               .cases = options->cases};
+                               .cases = options->cases,
+                               .from = options->from};
     for (uint32_t i = 0; i < list.count; i++) {
         if (strcmp(list.tests[i].name, options->child) != 0)
             continue;

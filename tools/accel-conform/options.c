@@ -37,6 +37,7 @@ static const struct row rows[] = {
     ROW("seed", SEED, seed, "N", "numbers of the random shapes and values; the clock's without it"),
     ROW("rounds", NUMBER, rounds, "N", "random cases of a test beside the fixed ones (3)"),
     ROW("cases", NUMBER, cases, "N", "at most N cases of a test: a quick look, or a slow tool that watches"),
+    ROW("from", NUMBER, from, "N", "leave the cases of operators before the Nth out"),
     ROW("deadline", NUMBER, deadline, "SECONDS", "of one test (120)"),
     ROW("set", PAIR, set, "NAME=VALUE", "an option of the driver, for tests that run programs; up to four times"),
     ROW("json", FLAG, is_json, "", "print JSON"),
@@ -147,7 +148,7 @@ static int read_driver(struct run_options *options, int count, char **arguments)
 
 bool options_are_partial(const struct run_options *options)
 {
-    return options->filter != NULL || options->cases != 0 || options->set_count != 0;
+    return options->filter != NULL || options->cases != 0 || options->from != 0 || options->set_count != 0;
 }
 
 int options_read(struct run_options *options, int count, char **arguments)
@@ -172,6 +173,7 @@ int options_read(struct run_options *options, int count, char **arguments)
     if (options->is_list)
         return -1;
     if (options->certificate != NULL && options_are_partial(options))
-        return options_complain("a certificate needs all tests as they are: no --filter, no --cases, no --set", "");
+        return options_complain(
+            "a certificate needs all tests as they are: no --filter, no --cases, no --from, no --set", "");
     return read_driver(options, count, arguments);
 }

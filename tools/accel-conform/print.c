@@ -61,6 +61,8 @@ static void print_again(const struct run_options *options, const struct run_resu
         printf(" --deadline %u", options->deadline);
     if (options->cases != 0)
         printf(" --cases %u", options->cases);
+    if (options->from != 0)
+        printf(" --from %u", options->from);
     for (uint32_t i = 0; i < options->set_count; i++)
         printf(" --set %s", options->set[i]);
     printf("\n");

@@ -146,6 +146,9 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
             tail += end->complaints.bytes - TAIL;
         snprintf(result->rest, sizeof(result->rest), "%.*s", TAIL, tail);
         accel_utf8_one_line(result->rest);
+    } else if (result->cases == 0 && options->from > 1) {
+        result->state = RUN_SKIPPED;
+        snprintf(result->text, sizeof(result->text), "it has fewer than %u cases", options->from);
     } else if (result->state != RUN_SKIPPED) {
         result->state = result->cases != 0 && result->unclaimed == result->cases ? RUN_UNCLAIMED : RUN_PASSED;
     }
@@ -154,10 +157,10 @@ static void judge(const struct accel_child_end *end, const struct run_options *o
 bool run_test(const struct run_options *options, const struct conform_test *test, struct run_facts *facts,
               struct run_result *out_result, struct accel_error *error)
 {
-    char name[CONFORM_NAME], path[PROGRAM], program[PROGRAM] = "", seed[32], rounds[16], cases[16], device[160],
-                                            set[CONFORM_SETTINGS][160];
+    char name[CONFORM_NAME], path[PROGRAM], program[PROGRAM] = "", seed[32], rounds[16], cases[16], from[16],
+                                            device[160], set[CONFORM_SETTINGS][160];
     char kit[] = "accel-conform", child[] = "--child";
-    char *arguments[8 + CONFORM_SETTINGS + 1] = {kit, child, name, seed, rounds, cases, device, path};
+    char *arguments[9 + CONFORM_SETTINGS + 1] = {kit, child, name, seed, rounds, cases, from, device, path};
     struct accel_child_job job = {.program = program, .arguments = arguments};
     struct accel_child_end *end = calloc(1, sizeof(*end));
     struct reading reading = {.result = out_result, .facts = facts};
@@ -169,10 +172,11 @@ bool run_test(const struct run_options *options, const struct conform_test *test
     snprintf(seed, sizeof(seed), "--seed=%llu", (unsigned long long)options->seed);
     snprintf(rounds, sizeof(rounds), "--rounds=%u", options->rounds);
     snprintf(cases, sizeof(cases), "--cases=%u", options->cases);
+    snprintf(from, sizeof(from), "--from=%u", options->from);
     snprintf(device, sizeof(device), "--device=%s", options->device == NULL ? "" : options->device);
     for (uint32_t i = 0; i < options->set_count; i++) {
         snprintf(set[i], sizeof(set[i]), "--set=%s", options->set[i]);
-        arguments[8 + i] = set[i];
+        arguments[9 + i] = set[i];
     }
     snprintf(name, sizeof(name), "%s", test->name);
     snprintf(path, sizeof(path), "%s", options->path);

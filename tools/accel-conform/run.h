@@ -29,6 +29,7 @@ struct run_options {
     uint64_t seed;
     uint32_t rounds;
     uint32_t cases;    /**< of a test at most; 0: all */
+    uint32_t from;     /**< number of the first case of an operator that is run; 0: the first */
     uint32_t deadline; /**< seconds of one test */
     bool is_json, is_list;
 };
