@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Races: kernels of the opencl driver under Oclgrind, which watches every access of every work item, and what the vulkan
 # driver records under the synchronization checks of the validation layer, arranged as on CPUs and as on GPUs. Before it a
-# kernel that does race has to be found. ACCEL_RACES=kernels runs cases of every kernel (two minutes where nothing else
-# runs), ACCEL_RACES=all all cases of many types (hours); without it a few cases of the kernels that share local memory.
-# ACCEL_RACES_BY=opencl or vulkan runs one half alone. Seconds of each entry are printed.
+# kernel that does race has to be found. ACCEL_RACES=kernels runs cases of every kernel, ACCEL_RACES=all small cases of
+# every operator and type, of those that go through tiles too; it may be a list of the form below itself, to go on where
+# a run was ended. Without it a few cases of the kernels that share local memory. ACCEL_RACES_BY=opencl or vulkan runs one
+# half alone. Seconds of each test are printed.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 kit=$ACCEL_TEST_BUILDDIR/accel-conform
 opencl=$ACCEL_TEST_BUILDDIR/plugins/opencl/.libs/opencl.so
@@ -13,36 +14,52 @@ XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-$work}
 export XDG_RUNTIME_DIR
 ran=0
 
-# A test of the kit and how many of its cases; with a question mark: not every driver claims it.
-some="rms_norm/*:2 softmax/*:1 argmax/*:1 matmul/q8_0:2 attention/f16:1 cache_write/q8_g32:1"
-kernels="rms_norm/*:3 layer_norm/*:3 softmax/*:3 argmax/*:3 add/*:4 mul/*:4 activation/silu:3 gate/silu:3 gather/*:3
-    rotary/*:3 embed/q4_0:2 embed/q6_k:2 embed/q3_g64a:2 matmul/f16:5 matmul/q8_0:5 matmul/q4_k:3 matmul/q3_g64a:5
-    cache_write/f32:2 cache_write/f16:2 cache_write/q8_g32:2 cache_write/q4_g32:2 attention/f32:1 attention/f16:1
-    attention/q8_g32:1 attention/q4_g32:1 attention_mask/f16?:1 attention_mass/f16?:1"
-all="rms_norm/*:0 layer_norm/*:0 softmax/*:0 argmax/*:0 add/*:0 mul/*:0 activation/*:0 gate/*:0 gather/*:0 rotary/*:0
-    embed/*:4 matmul/*:8 cache_write/*:3 attention/*:8 attention_mask/*?:4 attention_mass/*?:4 whole/*:0"
+# Tests of the kit and which of their cases, FIRST-LAST; with a question mark: not every driver claims it. Of a matmul, 4 is
+# one row of x, 7 two rows, 13 so many that they go through tiles of local memory. Of attention, 2 is a long prompt, 3 a token
+# with so many keys that GPUs take them in parts and merge these, 4 prompts of three sequences.
+some="rms_norm/*:10-10 softmax/*:4-4 argmax/*:4-4 matmul/q8_0:4-4 matmul/q8_0:13-13 attention/f16:3-3 cache_write/q8_g32:2-2"
+kernels="rms_norm/*:9-13 layer_norm/*:9-13 softmax/*:3-5 argmax/*:3-5 add/*:1-4 mul/*:1-4 activation/silu:1-3 gate/silu:1-3
+    gather/*:1-3 rotary/*:1-3 embed/q4_0:1-2 embed/q6_k:1-2 embed/q3_g64a:1-2
+    matmul/f16:3-7 matmul/q8_0:3-7 matmul/q4_k:4-4 matmul/q4_k:7-7 matmul/q3_g64a:3-7
+    matmul/f16:13-14 matmul/q8_0:13-14 matmul/q4_k:13-13 matmul/q3_g64a:13-14
+    cache_write/f32:1-2 cache_write/f16:1-2 cache_write/q8_g32:1-2 cache_write/q4_g32:1-2
+    attention/f32:3-4 attention/f16:2-4 attention/q8_g32:3-3 attention/q4_g32:3-3
+    attention_mask/f16?:1-2 attention_mass/f16?:1-2"
+all="rms_norm/*:1-30 layer_norm/*:1-30 softmax/*:1-12 argmax/*:1-12 add/*:1-36 mul/*:1-36 activation/*:1-9 gate/*:1-9
+    gather/*:1-9 rotary/*:1-9 embed/*:1-3 cache_write/*:1-3 attention_mask/*?:1-2 attention_mass/*?:1-2
+    whole/*:1-4 matmul/*:4-4 matmul/*:7-7 matmul/*:13-13 attention/*:3-4"
 case ${ACCEL_RACES-} in
 all) some=$all ;;
 kernels) some=$kernels ;;
+*:*) some=$ACCEL_RACES ;;
 esac
 by=${ACCEL_RACES_BY-opencl vulkan}
 
-# watch DRIVER OPTION...: no failure, and nothing in the log.
+# watch DRIVER OPTION...: no failure, and nothing in the log. Each test by itself: what was done is printed as it is done.
 watch()
 {
     driver=$1
     shift
     for entry in $some; do
-        rm -f "$work/log"
-        begin=$(date +%s)
         name=${entry%:*}
-        try 0 "$kit" "$driver" --filter "${name%\?}" --cases "${entry#*:}" --rounds 0 --seed 21 --deadline 1200 "$@"
-        case $name in *\?) ;; *) grep -q '^in all  *[1-9]' "$work/out" || fail "nothing of $name was run" ;; esac
-        if [ -s "$work/log" ]; then
-            head -c 1500 "$work/log"
-            fail "races in $name $*"
-        fi
-        echo "$(basename "$driver" .so) $name $*: $(($(date +%s) - begin)) s"
+        last=${entry##*-}
+        first=${entry##*:}
+        first=${first%-*}
+        taken=0
+        for test in $("$kit" --list --filter "${name%\?}"); do
+            rm -f "$work/log"
+            begin=$(date +%s)
+            try 0 "$kit" "$driver" --filter "$test" --from "$first" --cases $((last + 1 - first)) --rounds 0 --seed 21 \
+                --deadline 1200 "$@"
+            if [ -s "$work/log" ]; then
+                head -c 1500 "$work/log"
+                fail "races in $test $*"
+            fi
+            cases=$(sed -n 's/^in all *[0-9]* *[0-9]* *[0-9]* *[0-9]* *[0-9]* *\([0-9]*\) .*/\1/p' "$work/out")
+            taken=$((taken + ${cases:-0}))
+            echo "$(basename "$driver" .so) $test, cases $first to $last $*: ${cases:-0} run, $(($(date +%s) - begin)) s"
+        done
+        case $name in *\?) ;; *) [ "$taken" != 0 ] || fail "nothing of $name was run" ;; esac
     done
     ran=$((ran + 1))
 }
