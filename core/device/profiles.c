@@ -68,10 +68,11 @@ const struct accel_variable *accel_variable_get(const struct accel_context *cont
 int32_t accel_profile_check(const char *path, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_error why = {0};
+    uint32_t errors = 0;
     int32_t code;
     if (path == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_profile_check needs a path");
-    code = accel_profile_lint_path(NULL, path, NULL, NULL, &why, error);
+    code = accel_profile_lint_path(NULL, path, NULL, NULL, &errors, &why, error);
     return code == ACCEL_OK ? accel_error_copy(error, &why) : code;
 }
 
@@ -79,9 +80,7 @@ static int32_t lint(const struct accel_profile_list *list, const char *path, acc
                     uint32_t *errors, struct accel_error *error)
 {
     struct accel_error why = {0};
-    int32_t code = accel_profile_lint_path(list, path, finding, data, &why, error);
-    *errors += why.code != ACCEL_OK;
-    return code;
+    return accel_profile_lint_path(list, path, finding, data, errors, &why, error);
 }
 
 int32_t accel_profile_lint_file(const struct accel_context *context, const char *path, accel_profile_finding finding,

@@ -45,6 +45,7 @@ static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_
 {
     const struct accel_loader_position here = {loader->path, NULL, loader->layer};
     struct accel_error *error = loader->error, why = {0};
+    struct accel_faults *faults = loader->faults;
     const char *name;
     uint32_t layer;
     int32_t code;
@@ -60,8 +61,11 @@ static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_
                                      node->text);
     if (loader->depth == ACCEL_LOADER_DEPTH || ++loader->inherited > MOST_INHERITED)
         return accel_loader_refuse(loader, node, "profiles inherit too deeply, or too many of them");
+    /* Of a file that is inherited one error is enough: it is checked where it stands. */
     loader->error = &why;
+    loader->faults = NULL;
     code = read_named(loader, layer, name);
+    loader->faults = faults;
     loader->error = error;
     loader->path = here.path;
     loader->layer = here.layer;
@@ -78,7 +82,7 @@ static int32_t read_each(struct accel_loader *loader, const struct accel_yaml_no
 {
     int32_t code = ACCEL_OK;
     for (const struct accel_yaml_node *node = list ? list->first : NULL; node && code == ACCEL_OK; node = node->next)
-        code = read(loader, node);
+        code = accel_faults_pass(loader->faults, read(loader, node), loader->error);
     return code;
 }
 
@@ -131,15 +135,18 @@ static int32_t read_root(struct accel_loader *loader, const struct accel_yaml_no
         {"rules", false, ACCEL_YAML_SEQUENCE, false, NULL},    {"lock", false, ACCEL_YAML_SEQUENCE, false, NULL},
     };
     const struct accel_condition *match = NULL;
-    int32_t code = accel_members_take(loader->path, root, members, 8, loader->error);
+    int32_t code = accel_members_take_all(loader->path, root, members, 8, loader->faults, loader->error);
     if (code == ACCEL_OK)
         code = check_head(loader, &members[0], &members[4]);
     if (code == ACCEL_OK && loader->depth == 1)
         code = take_description(loader, &members[1], &members[2]);
     if (code == ACCEL_OK)
-        code = read_parents(loader, members[2].value);
+        code = accel_faults_pass(loader->faults, read_parents(loader, members[2].value), loader->error);
     if (code == ACCEL_OK && members[3].value)
-        code = accel_condition_read(loader->path, members[3].value, &loader->file->arena, &match, loader->error);
+        code = accel_faults_pass(
+            loader->faults,
+            accel_condition_read(loader->path, members[3].value, &loader->file->arena, &match, loader->error),
+            loader->error);
     if (code == ACCEL_OK)
         code = read_each(loader, members[4].value, accel_loader_fact);
     if (code == ACCEL_OK)
@@ -227,7 +234,8 @@ int32_t accel_profile_file_read(struct accel_profile_file *file, const char *roo
 int32_t accel_profile_file_parse(struct accel_profile_file *file, const struct accel_profile_source *source,
                                  const char *data, size_t bytes, struct accel_error *error)
 {
-    struct accel_loader loader = {.file = file, .root = source->root, .layer = source->layer, .error = error};
+    struct accel_loader loader = {
+        .file = file, .root = source->root, .layer = source->layer, .faults = source->faults, .error = error};
     int32_t code = begin(file, source->layer, source->name, error);
     if (code != ACCEL_OK)
         return code;

@@ -57,12 +57,15 @@ struct accel_profile_file {
     bool is_absent; /**< the file itself could not be found, as against one that it inherits */
 };
 
+struct accel_faults;
+
 /** Where the text of a file comes from. */
 struct accel_profile_source {
     const char *root; /**< folder of the profiles, from which a file may inherit; NULL: it cannot */
     uint32_t layer;
     const char *name;
-    const char *path; /**< for messages */
+    const char *path;            /**< for messages */
+    struct accel_faults *faults; /**< takes every error of the file itself; NULL: the first one ends the reading */
 };
 
 /** Reads the file NAME.yaml of a layer's folder below `root` and what it inherits. `*file` is overwritten; free it in

@@ -12,6 +12,7 @@
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/list.h"
+#include "core/profile/members.h"
 
 /* Statements that are compared with each other; larger files are not for people. */
 #define MOST_COMPARED 2000u
@@ -22,6 +23,8 @@ struct lint {
     const struct accel_profile_file *file;
     accel_profile_finding finding;
     void *data;
+    const char *path;
+    struct accel_faults faults; /**< those of a profile, and in the end of the whole file */
 };
 
 static void ACCEL_PRINTF(3, 4) warn(const struct lint *lint, const char *place, const char *format, ...)
@@ -187,7 +190,7 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
                              struct accel_error *out_why)
 {
     struct accel_profile_file file = {0};
-    struct accel_profile_source source = {.path = path};
+    struct accel_profile_source source = {.path = path, .faults = lint->finding ? &lint->faults : NULL};
     char *folder = NULL, *name = NULL;
     int32_t code = ACCEL_E_MEMORY;
     if (split(path, &folder, &name)) {
@@ -200,7 +203,7 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
         code = accel_profile_file_parse(&file, &source, data, bytes, out_why);
     }
     lint->file = &file;
-    if (code == ACCEL_OK && lint->finding) {
+    if (code == ACCEL_OK && lint->finding && lint->faults.count == 0) {
         check_conditions(lint, file.match);
         check_statements(lint);
     }
@@ -241,19 +244,28 @@ static void tell(const struct lint *lint, const char *path, const struct accel_e
         lint->finding(lint->data, ACCEL_LOG_INFO, place, why->remedy);
 }
 
-int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
-                                void *data, struct accel_error *out_why, struct accel_error *error)
+static void take_fault(void *data, const struct accel_error *error)
 {
-    struct lint lint = {list, NULL, finding, data};
+    const struct lint *lint = data;
+    tell(lint, lint->path, error);
+}
+
+int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
+                                void *data, uint32_t *out_errors, struct accel_error *out_why,
+                                struct accel_error *error)
+{
+    struct lint lint = {.list = list, .finding = finding, .data = data, .path = path};
     char *text = NULL;
     size_t bytes;
     int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
+    lint.faults = (struct accel_faults){.take = take_fault, .data = &lint};
     if (code == ACCEL_OK)
         code = check_any(&lint, path, text, bytes, out_why);
     free(text);
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "no memory to check %.200s", path);
-    if (code != ACCEL_OK && finding)
+    if (out_why->code != ACCEL_OK && finding)
         tell(&lint, path, out_why);
+    *out_errors += lint.faults.count + (out_why->code != ACCEL_OK);
     return ACCEL_OK;
 }

@@ -29,9 +29,10 @@ int32_t accel_profile_list_read(struct accel_profile_list *list, const char *roo
 
 void accel_profile_list_free(struct accel_profile_list *list);
 
-/** Checks one file; `list` may be NULL. Without a finding function only *out_why tells what is wrong. Fails for lack of
- *  memory alone. */
+/** Checks one file; `list` may be NULL. Without a finding function only *out_why tells what is wrong. *out_errors is
+ *  increased by the number of errors. Fails for lack of memory alone. */
 int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
-                                void *data, struct accel_error *out_why, struct accel_error *error);
+                                void *data, uint32_t *out_errors, struct accel_error *out_why,
+                                struct accel_error *error);
 
 #endif

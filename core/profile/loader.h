@@ -8,6 +8,7 @@
 #define ACCEL_CORE_PROFILE_LOADER_H
 
 #include "core/profile/language.h"
+#include "core/profile/members.h"
 
 /** Most files of which each inherits the next. */
 #define ACCEL_LOADER_DEPTH 8u
@@ -27,8 +28,9 @@ struct accel_loader {
     uint32_t layer;                                        /**< of the file at `path` */
     struct accel_loader_position open[ACCEL_LOADER_DEPTH]; /**< files that are being read, the outermost first */
     uint32_t depth;
-    uint32_t inherited; /**< files in all */
-    bool is_unread;     /**< the last file could not even be read, so its error has no line */
+    uint32_t inherited;          /**< files in all */
+    bool is_unread;              /**< the last file could not even be read, so its error has no line */
+    struct accel_faults *faults; /**< NULL: the first error ends the reading */
     struct accel_error *error;
 };
 

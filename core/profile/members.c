@@ -51,9 +51,28 @@ static int32_t take(const char *path, const struct accel_yaml_node *key, struct 
                                      "\"%.80s\" is unknown here", key->text);
 }
 
+int32_t accel_faults_pass(struct accel_faults *faults, int32_t code, struct accel_error *error)
+{
+    if (faults == NULL || code == ACCEL_OK || code == ACCEL_E_MEMORY)
+        return code;
+    if (error->code != ACCEL_OK) {
+        faults->take(faults->data, error);
+        faults->count++;
+    }
+    accel_error_clear(error);
+    return ACCEL_OK;
+}
+
 int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
                            uint32_t count, struct accel_error *error)
 {
+    return accel_members_take_all(path, mapping, members, count, NULL, error);
+}
+
+int32_t accel_members_take_all(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
+                               uint32_t count, struct accel_faults *faults, struct accel_error *error)
+{
+    const uint32_t before = faults ? faults->count : 0;
     int32_t code = ACCEL_OK;
     if (mapping->kind != ACCEL_YAML_MAPPING) {
         accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "a mapping belongs here");
@@ -61,9 +80,11 @@ int32_t accel_members_take(const char *path, const struct accel_yaml_node *mappi
         return ACCEL_E_CORRUPT;
     }
     for (const struct accel_yaml_node *key = mapping->first; key && code == ACCEL_OK; key = key->next)
-        code = take(path, key, members, count, error);
+        code = accel_faults_pass(faults, take(path, key, members, count, error), error);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
-        if (members[i].required && members[i].value == NULL)
+        if (members[i].required && members[i].value == NULL && faults && faults->count > before)
+            code = ACCEL_E_CORRUPT; /* it is one of those that were told: misspelt, or of a wrong kind */
+        else if (members[i].required && members[i].value == NULL)
             code = accel_yaml_refuse(path, mapping, error, ACCEL_E_CORRUPT, "\"%s\" is missing", members[i].name);
     return code;
 }

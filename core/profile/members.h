@@ -28,10 +28,27 @@ struct accel_member {
     const struct accel_yaml_node *value; /**< filled, NULL where absent */
 };
 
+/** Whoever wants all errors of a file and not the first alone: each is given to `take` and forgotten, and reading goes
+ *  on behind it. */
+struct accel_faults {
+    void (*take)(void *data, const struct accel_error *error);
+    void *data;
+    uint32_t count; /**< given so far */
+};
+
+/** What an error is to its reader: `code` where `faults` is NULL, or where there is no memory; else it is given to
+ *  them, and ACCEL_OK. A code whose error is empty has been given already. */
+int32_t accel_faults_pass(struct accel_faults *faults, int32_t code, struct accel_error *error);
+
 /** Fills `value` of `members`, of which there are at most ACCEL_MEMBERS_MAX. ACCEL_E_CORRUPT for an unknown name (with
  * a suggestion), a wrong kind, and one that is missing. */
 int32_t accel_members_take(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
                            uint32_t count, struct accel_error *error);
+
+/** The same, going on behind unknown names and wrong kinds where `faults` are wanted. What is required and missing is
+ *  an error all the same: nothing can be read without. */
+int32_t accel_members_take_all(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
+                               uint32_t count, struct accel_faults *faults, struct accel_error *error);
 
 /**
  * ACCEL_E_CORRUPT at a word that is none of those known: "PATH:LINE:COLUMN: " and the text, then `nearest`, what may

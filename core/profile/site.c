@@ -48,7 +48,7 @@ bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path)
 int32_t accel_profile_site_read(struct accel_profile_file *file, const char *root, uint32_t layer, const char *path,
                                 struct accel_error *error)
 {
-    const struct accel_profile_source source = {root, layer, "accel", path};
+    const struct accel_profile_source source = {root, layer, "accel", path, NULL};
     struct accel_error why = {0};
     char *data = NULL;
     size_t bytes = 0;

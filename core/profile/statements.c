@@ -155,7 +155,7 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
 static int32_t take_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
                             struct accel_member *members, uint32_t count)
 {
-    return accel_members_take(loader->path, mapping, members, count, loader->error);
+    return accel_members_take_all(loader->path, mapping, members, count, loader->faults, loader->error);
 }
 
 /* ---- the sections ---- */
@@ -260,11 +260,15 @@ int32_t accel_loader_rule(struct accel_loader *loader, const struct accel_yaml_n
     const struct accel_condition *conditions = NULL;
     int32_t code = take_members(loader, rule, members, 3);
     if (code == ACCEL_OK && members[0].value)
-        code = accel_condition_read(loader->path, members[0].value, &loader->file->arena, &conditions, loader->error);
+        code = accel_faults_pass(
+            loader->faults,
+            accel_condition_read(loader->path, members[0].value, &loader->file->arena, &conditions, loader->error),
+            loader->error);
     if (code != ACCEL_OK)
         return code;
     for (const struct accel_yaml_node *key = members[1].value->first; key && code == ACCEL_OK; key = key->next)
-        code = add_statement(loader, key, key->value, conditions, members[2].value->text);
+        code = accel_faults_pass(
+            loader->faults, add_statement(loader, key, key->value, conditions, members[2].value->text), loader->error);
     return code;
 }
 

@@ -147,6 +147,26 @@ grep -qE '^  broken +broken.yaml:4:3: setting' "$work/out" || { cat "$work/out";
 profile 3 show broken
 one_error 'did you mean "kv.type.k"?'
 profile 0 show cuda
+# Every error of a file is told with its line, not the first alone; what is not YAML ends it.
+cat >"$work/many.yaml" <<'END'
+accel-profile: 1
+abuot: a misspelt word
+match: device.knid == gpu
+defaults:
+  batch: 128
+  context: {value: 4096tok, because: fine}
+rules:
+  - when: device.kind ==
+    set: {kv.typ.k: f16, cpu.pin: perhaps}
+    because: b
+  - {set: {batch: 1tok}}
+lock: [contxt]
+END
+profile 3 lint "$work/many.yaml"
+is "$(sed -n 's/.*many.yaml:\([0-9]*\):[0-9]*: error: .*/\1/p' "$work/out" | tr '\n' ' ')" "2 3 5 8 9 9 11 12 " "lines of a file with many errors"
+grep -qE '^1 file, 8 errors, ' "$work/out" || { cat "$work/out"; fail "errors of a file are not counted"; }
+profile 3 lint "$work/many.yaml" --json
+is "$(value errors)" 8 "errors of a file in JSON"
 printf 'accel-profile: 1\ndefaults: {batch: 128}\n' >"$work/mine.yaml"
 profile 3 lint mine.yaml
 grep -qE 'mine.yaml:2:[0-9]+: error: batch: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }

@@ -49,7 +49,7 @@ static void check_file(const struct accel_profile_file *file)
 
 static void give_as_file(uint32_t layer, const char *data, size_t size)
 {
-    const struct accel_profile_source source = {NULL, layer, "test", "fuzz.yaml"};
+    const struct accel_profile_source source = {NULL, layer, "test", "fuzz.yaml", NULL};
     struct accel_profile_file file;
     struct accel_error error = {0};
     int32_t code = accel_profile_file_parse(&file, &source, data, size, &error);
