@@ -70,6 +70,18 @@ CPU_INLINE vf v_set(float x)
     return x - (vf){0};
 }
 
+#if defined(CPU_BUILD_AVX512) && !defined(SIMD_EMULATE)
+/* The first n < VN elements, zeros after them. */
+CPU_INLINE vf v_load_part(const float *p, size_t n)
+{
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+
+CPU_INLINE void v_store_part(float *p, vf v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+}
+#else
 /* The first n < VN elements, zeros after them. */
 CPU_INLINE vf v_load_part(const float *p, size_t n)
 {
@@ -84,6 +96,7 @@ CPU_INLINE void v_store_part(float *p, vf v, size_t n)
     v_store(t, v);
     memcpy(p, t, n * sizeof(float));
 }
+#endif
 
 /* a where the mask is set, else b. */
 CPU_INLINE vf v_select(vi mask, vf a, vf b)
