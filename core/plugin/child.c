@@ -61,8 +61,17 @@ struct pipes {
 static int32_t fail_system(struct accel_error *error, const char *what, int system_error)
 {
     char reason[128];
-    return accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: %s", what,
-                           strerror_r(system_error, reason, sizeof(reason)));
+    int32_t code = accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: %s", what,
+                                   strerror_r(system_error, reason, sizeof(reason)));
+    if (system_error == EMFILE)
+        accel_error_remedy(error, "let the process open more files (ulimit -n)");
+    else if (system_error == ENFILE)
+        accel_error_remedy(error, "close programs: the system has too many open files");
+    else if (system_error == EAGAIN)
+        accel_error_remedy(error, "let the user have more processes (ulimit -u)");
+    else if (system_error == ENOMEM)
+        accel_error_remedy(error, "free memory, or let the process have more (ulimit -v)");
+    return code;
 }
 
 static void close_one(int *fd)

@@ -77,6 +77,25 @@ MOCK_HOSTILE=run=abort try 134 "$accelctl" $hostile --json
 "$json" "$work/out" accelctl/error/1 || fail "the document of a crash"
 is "$(value error.exit)" 134 "its status"
 
+# Compilers end the process where they get no memory or files: limits that the process has are named first.
+(ulimit -n 63 && MOCK_HOSTILE=compile=abort exec "$accelctl" $hostile) >"$work/out" 2>"$work/err" </dev/null
+is $? 134 "status of a crash with few files"
+grep -q 'remedy: this process may open few files (ulimit -n), .* raise the limit' "$work/err" ||
+    { cat "$work/err"; fail "a crash does not name the limit of files"; }
+if ! sanitized; then
+    (ulimit -v 40000000 && MOCK_HOSTILE=compile=exit exec "$accelctl" $hostile) >"$work/out" 2>"$work/err" </dev/null
+    is $? 1 "status of an end with little memory"
+    grep -q 'remedy: the memory of this process is limited (ulimit -v), .* raise the limit' "$work/err" ||
+        { cat "$work/err"; fail "an end does not name the limit of memory"; }
+fi
+grep -q 'ulimit' "$work/out" && fail "the remedy is printed as text"
+# The next start tells of it once more.
+# shellcheck disable=SC2086 # words
+try 0 "$accelctl" $hostile
+(ulimit -n 8 && XDG_CACHE_HOME=$work/fresh exec "$accelctl" devices --all) >"$work/out" 2>"$work/err" </dev/null
+grep -q 'remedy: let the process open more files (ulimit -n)' "$work/out" "$work/err" ||
+    { cat "$work/out" "$work/err"; fail "no remedy where no child can be started for want of files"; }
+
 # An end that the command cannot see is told by the next start, once, and the driver is used as before.
 for slot in open compile; do
     # shellcheck disable=SC2086 # words

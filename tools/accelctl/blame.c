@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tools/accelctl/end_now.h"
@@ -26,6 +27,26 @@ static sigset_t callers_mask; /* of blame_begin, until blame_done */
 static volatile sig_atomic_t is_begun;
 
 #define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
+
+/* Fewer open files than this and compilers of drivers cannot read what they are made of. */
+#define FEW_FILES 64u
+
+/* Compilers end the process where they get no memory or cannot open a file: limits of the process are named before
+ * the driver is doubted. */
+static const char *crash_remedy(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "the memory of this process is limited (ulimit -v), which may be why: raise the limit; "
+               "else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "the memory of this process is limited (ulimit -d), which may be why: raise the limit; "
+               "else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FEW_FILES)
+        return "this process may open few files (ulimit -n), which may be why: raise the limit; else " OTHER_DEVICE;
+    return OTHER_DEVICE;
+}
 
 /* Puts the driver that is in a call in front of the text of an end; 0 where none is. */
 static uint32_t name_driver(struct ending *ending)
@@ -56,7 +77,7 @@ static void say_what(struct ending *ending, const char *what, const char *more)
 static void say_exit(void)
 {
     char full[SPACE_TEXT];
-    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = EXIT_FAILED};
+    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = crash_remedy(), .status = EXIT_FAILED};
 
     fflush(stdout);
     if (space_is_short(full))
@@ -115,7 +136,7 @@ static void end_by(int number)
 
 static void on_crash(int number)
 {
-    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = OTHER_DEVICE, .status = 128 + number};
+    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = crash_remedy(), .status = 128 + number};
     const char *name = "a signal";
 
     if (own == getpid()) {
