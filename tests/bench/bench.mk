@@ -56,4 +56,4 @@ tests_bench_start_SOURCES = %D%/start.c
 tests_bench_start_LDADD = libaccel-model.la libaccel.la
 
 # What was measured, by device.
-EXTRA_DIST += %D%/results/README.md %D%/results/cpu-avx2.md %D%/results/lavapipe.md %D%/results/pocl.md
+EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/lavapipe.md %D%/results/pocl.md
