@@ -146,7 +146,7 @@ static const struct {
      "settings are written with dots: attention.page"},
 };
 
-static const struct accel_profile_source source = {NULL, ACCEL_PROFILE_PLATFORM, "test", "t.yaml"};
+static const struct accel_profile_source source = {NULL, ACCEL_PROFILE_PLATFORM, "test", "t.yaml", NULL};
 
 static void assert_says(const char *text, size_t bytes, const char *words)
 {
@@ -300,7 +300,7 @@ static void test_facts(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(fact_samples) / sizeof(fact_samples[0]); i++) {
-        const struct accel_profile_source here = {NULL, fact_samples[i].layer, "test", "t.yaml"};
+        const struct accel_profile_source here = {NULL, fact_samples[i].layer, "test", "t.yaml", NULL};
         struct accel_profile_file file;
         struct accel_error error = {0};
         char text[300];
