@@ -37,6 +37,11 @@ tests_drivers_cpu_matmul_LDADD = $(drivers_rig_libs)
 tests_drivers_cpu_rows_SOURCES = %D%/cpu_rows.c $(drivers_cpu)
 tests_drivers_cpu_rows_LDADD = $(drivers_rig_libs)
 
+drivers_tests += tests/drivers/cpu_forms
+tests_drivers_cpu_forms_SOURCES = %D%/cpu_forms.c plugins/cpu/operators/matmul.c
+tests_drivers_cpu_forms_CPPFLAGS = $(AM_CPPFLAGS)
+tests_drivers_cpu_forms_LDADD = libcpu-kernels.la libaccel-driver.la libaccel-quant.la $(CMOCKA_LIBS)
+
 drivers_tests += tests/drivers/gpu_features
 tests_drivers_gpu_features_SOURCES = %D%/gpu_features.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_features_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)

@@ -22,20 +22,41 @@ static uint32_t form_of(const struct sdk_call *call)
                                                                                                   : FORM_ROWS8;
 }
 
-/* The form that the rows of this step take; 0: none. */
-static uint32_t form_now(const struct sdk_call *call)
+/* The form that so many rows take; 0: none. */
+static uint32_t form_at(const struct sdk_call *call, uint64_t rows)
 {
     const struct cpu_device *device = call->device;
     const uint32_t form = form_of(call);
-    const uint32_t many = call->inputs[0]->rows >= CPU_ROWS32_FROM;
+    const uint32_t many = rows >= CPU_ROWS32_FROM;
 
     if (form == FORM_ROWS32)
         return many ? FORM_ROWS32 : 0;
     if (form == FORM_ROWS16)
         return many ? FORM_ROWS16 : 0;
-    if (call->inputs[0]->rows >= CPU_ROWS16_FROM && device->kernels.matmul16[call->variant & 0xffu] != NULL)
+    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[call->variant & 0xffu] != NULL)
         return FORM_ROWS16;
     return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
+}
+
+static uint32_t form_now(const struct sdk_call *call)
+{
+    return form_at(call, call->inputs[0]->rows);
+}
+
+static uint64_t form_bytes(const struct sdk_call *call, uint64_t rows)
+{
+    const uint64_t width = call->inputs[0]->width;
+
+    switch (form_at(call, rows)) {
+    case FORM_ROWS32:
+        return cpu_rows32_bytes(rows, width);
+    case FORM_ROWS16:
+        return cpu_rows16_bytes(rows, width);
+    case FORM_ROWS8:
+        return cpu_rows8_bytes(rows, width);
+    default:
+        return 0;
+    }
 }
 
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
@@ -81,17 +102,15 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
     return (kernel->variant & CPU_ROUNDED) != 0 ? rounding_obstacle(kernel, node) : NULL;
 }
 
+/* Memory for as many rows as there are serves steps with fewer too, and these may take a form with more bytes: rows in
+ * BF16 are smaller than fewer rows of 8 bits with their tiles. */
 uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
 {
-    const struct sdk_tensor *x = call->inputs[0];
-    const uint32_t now = form_now(call);
+    const uint64_t rows = call->inputs[0]->rows, bytes = form_bytes(call, rows);
+    const uint64_t below = rows >= CPU_ROWS16_FROM ? form_bytes(call, CPU_ROWS16_FROM - 1) : 0;
 
     *out_form = form_of(call);
-    if (now == FORM_ROWS32)
-        return cpu_rows32_bytes(x->rows, x->width);
-    if (now == FORM_ROWS16)
-        return cpu_rows16_bytes(x->rows, x->width);
-    return now == FORM_ROWS8 ? cpu_rows8_bytes(x->rows, x->width) : 0;
+    return bytes > below ? bytes : below;
 }
 
 /* A single row is cut into blocks, which are rounded alone. */

@@ -96,9 +96,9 @@ struct sdk_kernel {
      *  step may need more. Tensors have dims but no addresses yet, here and in `form`. */
     uint64_t (*scratch)(const struct sdk_call *call, uint32_t ranks) ACCEL_NOEXCEPT;
     /** Optional: bytes of another form of input 0 (activations in 8 bits, say), and a number above 0 that names the
-     *  form. Nodes that want the same form of the same value share it: the library has it made by `form_part`; without
-     *  that the first one makes it (`form_made` is 0) and has to wait at the barrier before it reads what other ranks
-     *  made. 0 bytes: none. */
+     *  form; asked once with the highest symbols: no step may need more. Nodes that want the same form of the same
+     *  value share it: the library has it made by `form_part`; without that the first one makes it (`form_made` is 0)
+     *  and has to wait at the barrier before it reads what other ranks made. 0 bytes: none. */
     uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form) ACCEL_NOEXCEPT;
     /** Optional, with `form_part`: as `parts` and `part`, of making the form. Where there are as many parts as input 0
      *  has elements, a part reads those elements alone. */
