@@ -299,6 +299,8 @@ int32_t accel_sketch_place(struct accel_sketcher *s)
         code = accel_placer_spread(p);
     if (code == ACCEL_OK)
         code = make_rows(p);
+    if (code == ACCEL_OK)
+        code = accel_placer_check_limits(p);
     if (code != ACCEL_OK)
         return code;
     sum_targets(p);

@@ -60,4 +60,10 @@ static inline uint64_t accel_placer_overhead(const struct accel_placer *p, const
  *  model; ACCEL_E_NOT_FOUND: a device that they name is not here; ACCEL_E_LIMIT: more than ACCEL_PLACER_TARGETS. */
 int32_t accel_placer_spread(struct accel_placer *p);
 
+/* ---- limits.c ---- */
+
+/** Holds what lies on each device against its limits, once items and targets are settled: ACCEL_E_LIMIT where a run
+ *  would be refused. Devices that a profile describes state none. */
+int32_t accel_placer_check_limits(const struct accel_placer *p);
+
 #endif

@@ -134,6 +134,18 @@ static uint64_t cached_tokens(const struct accel_sketcher *s)
     return room < s->context ? room : s->context;
 }
 
+/* Sequences have whole pages; a single one of which nothing leaves has one of its size. */
+uint64_t accel_sketch_slots(const struct accel_sketcher *s)
+{
+    const char *full = accel_plan_value(s->plan, "kv.full")->value;
+    uint64_t most = strcmp(full, "prune") == 0 ? 1 : strcmp(full, "slide") == 0 ? s->context / 4 : s->context;
+    uint64_t page = number_of(s->plan, "attention.page", 1), room = cached_tokens(s);
+    page = page < most ? page : most;
+    if (page == 0 || (s->sequences == 1 && room == s->context && strcmp(full, "stop") == 0))
+        page = room;
+    return accel_plan_multiply(accel_plan_multiply((room + page - 1) / page, page), s->sequences);
+}
+
 static uint64_t token_bytes(const struct accel_sketcher *s, const struct accel_sketch_component *c)
 {
     uint64_t value = c->value_size ? c->value_size : c->head_size;

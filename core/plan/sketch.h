@@ -90,6 +90,9 @@ uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows
 /** Reads the settings that sizes depend on. */
 int32_t accel_sketch_work(struct accel_sketcher *s);
 
+/** Slots of the state: tokens of all sequences, in whole pages. */
+uint64_t accel_sketch_slots(const struct accel_sketcher *s);
+
 /** Bytes of one layer of keys and values of a component for all sequences. */
 uint64_t accel_sketch_layer_state(const struct accel_sketcher *s, const struct accel_sketch_component *component);
 

@@ -15,7 +15,7 @@ halves="--set kv.type.k=f16 --set kv.type.v=f16"
 for verb in plan "run -n 4 --prompt Once"; do
     # shellcheck disable=SC2086
     try 5 "$accelctl" $verb "$q8" $on $halves
-    one_error "part 0 of the state has 512 slots of 64 bytes, 32768 in all, and device narrow:cpu0 binds no more than 16384"
+    one_error "the keys of layer 0 (language) have 512 slots of 64 bytes, 32768 in all, and device narrow:cpu0 binds no more than 16384"
     grep -q "remedy: 256 slots would do: a smaller context" "$work/err" || fail "no remedy: $(cat "$work/err")"
 done
 # shellcheck disable=SC2086
@@ -35,4 +35,31 @@ try 5 "$accelctl" plan "$q8" $on --set context=16tok --set sequences=9 --set bat
 one_error "output logits of a step has 18432 bytes, and device narrow:cpu0 makes no buffer of over 16384"
 # shellcheck disable=SC2086
 try 0 "$accelctl" plan "$q8" $on --set context=16tok --set sequences=8 --set batch=8tok
+
+# The same of a recording of that machine, where no driver can be asked: a limit is a limit there, too.
+host=$work/narrow.json
+# shellcheck disable=SC2086
+try 0 "$accelctl" snapshot "$host" --drivers "$mock"
+there="--host $host --device narrow"
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan "$q8" $there $halves
+one_error "the keys of layer 0 (language) have 512 slots of 64 bytes, 32768 in all, and device narrow:cpu0 binds no more than 16384"
+grep -q "remedy: 256 slots would do: a smaller context" "$work/err" || fail "no remedy: $(cat "$work/err")"
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan "$q8" --json $there $halves
+is "$(value error.code)" ACCEL_E_LIMIT "code of a recorded plan that is over a limit"
+case $(value error.remedy) in "256 slots would do"*) ;; *) fail "remedy: $(value error.remedy)" ;; esac
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan "$q8" $there --set context=16tok --set sequences=9 --set batch=9tok
+one_error "output logits of a step has 18432 bytes, and device narrow:cpu0 makes no buffer of over 16384"
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$q8" $there --set context=16tok --set sequences=8 --set batch=8tok
+has "FITS"
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$q8" $there $halves --set context=16tok --max-context
+has "256 tokens fit; planned are 16"
+# The scratch of a device with queues is one buffer: the formula is no reason to refuse, and it is told.
+sed '/"inline_bytes"/{n;s/"threads": [0-9]*/"queues": 1/;}' "$host" >"$work/queues.json"
+try 0 "$accelctl" plan "$q8" --host "$work/queues.json" --device narrow --set context=16tok
+has "the scratch of a step is one buffer"
 finish

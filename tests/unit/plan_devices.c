@@ -341,6 +341,28 @@ static void test_shared(void **state)
     assert_string_equal(accel_plan_layer_get(b->plan, 1)->device, "big:0 + big:1");
 }
 
+/* Keys of a layer are 64 slots of 2 x 64 x 2 = 256 bytes, 16,384 in all; each layer is held against its own device. */
+static void test_limits(void **state)
+{
+    struct bench *b = *state;
+    b->farm.devices[2].binding = 16383;
+    open_context(b, 4000000, 4000000);
+    assert_int_equal(make(b, NULL, NULL, "single", "0"), ACCEL_OK);
+    assert_int_equal(make(b, NULL, NULL, "auto", "0"), ACCEL_E_LIMIT);
+    assert_string_equal(b->error.text, "the keys of layer 2 (language) have 64 slots of 256 bytes, 16384 in all, and "
+                                       "device farm:b binds no more than 16383 at a time");
+    assert_non_null(strstr(b->error.remedy, "63 slots would do"));
+    assert_int_equal(accel_plan_layer_count(b->plan), 0);
+}
+
+static void test_limit_is_met(void **state)
+{
+    struct bench *b = *state;
+    b->farm.devices[2].binding = 16384;
+    open_context(b, 4000000, 4000000);
+    assert_int_equal(make(b, NULL, NULL, "auto", "0"), ACCEL_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +377,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_processors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limit_is_met, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("plan_devices", tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static int32_t enumerate(struct accel_driver_instance *instance, const struct ac
         uint32_t host = device->kind == ACCEL_DEVICE_CPU;
         struct accel_heap heap = {device->bytes, host ? ACCEL_HEAP_HOST : ACCEL_HEAP_DEVICE, 0, 64, "memory"};
         struct accel_limits limits = {.buffer_bytes = UINT64_MAX / 2,
-                                      .binding_bytes = UINT64_MAX / 2,
+                                      .binding_bytes = device->binding ? device->binding : UINT64_MAX / 2,
                                       .threads = device->threads,
                                       .sets = 0xffffffffu};
         struct accel_facts facts = {.size = sizeof(facts),

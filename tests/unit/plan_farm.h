@@ -14,7 +14,8 @@ struct farm_device {
     const char *id;
     uint32_t kind; /* ACCEL_DEVICE_... */
     uint32_t flags;
-    uint64_t bytes; /* of its heap; of the host's where the kind is CPU */
+    uint64_t bytes;   /* of its heap; of the host's where the kind is CPU */
+    uint64_t binding; /* most that it binds at a time; 0: no limit */
     uint32_t threads;
     uint32_t lacks_f16; /* 1: its matrices read F32 and Q4_0 alone */
 };
