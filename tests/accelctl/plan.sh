@@ -204,6 +204,35 @@ refused 4 "model.gguf was changed since"
 rm "$model"
 refused 4 "model.gguf is not there"
 
+# A tokenizer that a run of texts refuses: the plan says so, and stays a plan.
+LC_ALL=C sed 's/\(tokenizer\.ggml\.model.\{12\}\)llama/\1ammel/' "$q8" >"$work/strange.gguf"
+LC_ALL=C sed 's/tokenizer\.ggml\.model/tokenizer.ggml.medal/' "$q8" >"$work/mute.gguf"
+for name in 'strange:tokenizer.ggml.model "ammel" is not known' 'mute:holds no tokenizer'; do
+    file=$work/${name%%:*}.gguf
+    try 3 "$accelctl" run "$file" -q -n 2
+    one_error "${name#*:}"
+    grep -q "name another conversion of the model" "$work/err" || fail "no remedy: $(cat "$work/err")"
+    for host in "" "--host $src/tests/topologies/container-quota.json"; do
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" plan "$file" $host
+        is "$(head -n 1 "$work/out" | cut -c 1-15)" "verdict    FITS" "the first line"
+        tr -s ' \n' '  ' <"$work/out" >"$work/line"
+        grep -qF "! a run of texts is refused: " "$work/line" || fail "no warning: $(cat "$work/out")"
+        grep -qF "${name#*:}" "$work/line" || fail "the warning has no reason"
+        grep -q "name another conversion of the model" "$work/line" || fail "the warning has no remedy"
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" plan "$file" --json $host
+        last=$(($(value notes.#) - 1))
+        is "$(value notes.$last.key)" tokenizer "the note"
+        is "$(value notes.$last.level)" warn "its level"
+        case $(value notes.$last.text) in *"${name#*:}"*) ;; *) fail "its text: $(value notes.$last.text)" ;; esac
+        case $(value notes.$last.remedy) in *"accelctl trace"*) ;; *) fail "its remedy" ;; esac
+    done
+done
+try 0 "$accelctl" plan "$work/mute.gguf" --out "$work/mute.json"
+last=$(($("$json" "$work/mute.json" - notes.#) - 1))
+is "$("$json" "$work/mute.json" - "notes.$last.key")" tokenizer "the note of a plan in a file"
+
 # Writing: a plan takes no other thing's place, and what fails leaves the old file.
 cp "$q8" "$model"
 try 2 "$accelctl" plan "$model" --out "$work"

@@ -152,6 +152,9 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     struct accel_error error = {0};
     int code;
 
+    if (chosen->explain == NULL && !chosen->most && chosen->emit == NULL &&
+        accel_model_plan_note_tokenizer(opened->made, &error) != ACCEL_OK)
+        return say_error(chosen->common.json, &error);
     if (chosen->out != NULL && accel_model_plan_write(opened->made, chosen->out, &error) != ACCEL_OK)
         return say_output_error(chosen->common.json, &error, chosen->out);
     if (chosen->explain != NULL)

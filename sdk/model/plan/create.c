@@ -2,6 +2,7 @@
 /* Makes plans: options are copied, the model is opened, and a session is planned where it can be. */
 #include "sdk/model/plan/internal.h"
 
+#include <accel/model/tokenizer.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,28 @@ void accel_model_plan_free(struct accel_model_plan *plan)
 const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *plan)
 {
     return plan->session == NULL ? plan->sketch : accel_session_plan(plan->session);
+}
+
+int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_model *model = plan->subject->model;
+    struct accel_plan *inner = plan->session == NULL ? plan->sketch : plan->session->plan;
+    struct accel_tokenizer *tokenizer = NULL;
+    struct accel_error why = {0};
+    char text[sizeof why.text + 40];
+    struct accel_plan_note note = {
+        .size = sizeof note, .level = ACCEL_NOTE_WARN, .key = "tokenizer", .text = text, .remedy = why.remedy};
+
+    if (model == NULL)
+        return ACCEL_OK;
+    accel_tokenizer_create_file(accel_model_file_of(model), &tokenizer, &why);
+    accel_tokenizer_free(tokenizer);
+    if (why.code == ACCEL_OK)
+        return ACCEL_OK;
+    if (why.code == ACCEL_E_MEMORY)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s", why.text);
+    snprintf(text, sizeof text, "a run of texts is refused: %s", why.text);
+    return accel_plan_note(inner, &note, error);
 }
 
 const struct accel_model_description *accel_model_plan_description(const struct accel_model_plan *plan)

@@ -263,9 +263,16 @@ static int32_t create_folder(const struct accel_model_file *file, struct accel_t
 int32_t accel_tokenizer_create_file(const struct accel_model_file *file, struct accel_tokenizer **out_tokenizer,
                                     struct accel_error *error)
 {
+    int32_t code;
+
     if (file == NULL || out_tokenizer == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_create_file: an argument is NULL");
     *out_tokenizer = NULL;
-    return accel_model_file_format(file) == ACCEL_MODEL_GGUF ? create_gguf(file, out_tokenizer, error)
+    code = accel_model_file_format(file) == ACCEL_MODEL_GGUF ? create_gguf(file, out_tokenizer, error)
                                                              : create_folder(file, out_tokenizer, error);
+    if (code != ACCEL_OK && code != ACCEL_E_MEMORY)
+        accel_error_remedy(error,
+                           "name another conversion of the model, with a tokenizer that is read here; ids alone run by "
+                           "accelctl trace");
+    return code;
 }

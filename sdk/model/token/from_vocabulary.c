@@ -212,7 +212,8 @@ static int32_t fill(struct accel_tokenizer *made, const struct accel_token_vocab
     if (strcmp(model, "gpt2") == 0)
         return fill_gpt2(made, from, error);
     code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "tokenizer.ggml.model \"%.100s\" is not known", model);
-    accel_error_remedy(error, "known are: llama gpt2");
+    accel_error_remedy(error,
+                       "known are: llama gpt2; name another conversion of the model; ids alone run by accelctl trace");
     return code;
 }
 

@@ -64,6 +64,12 @@ ACCEL_API int32_t accel_model_plan_session(struct accel_model_plan *plan, struct
 /** 1 where the driver was asked, 0 where the plan is a sketch. */
 ACCEL_API uint32_t accel_model_plan_exact(const struct accel_model_plan *plan) ACCEL_NOEXCEPT;
 
+/** Makes the tokenizer of the model as a run of texts does; where that fails the plan gets a note of the key
+ *  "tokenizer" with the reason and a remedy, and stays what it is: steps are made of ids. A model that is not here is
+ *  not looked at. Errors: ACCEL_E_MEMORY. */
+ACCEL_API int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan,
+                                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
 /* ---- what to change ---- */
 
 struct accel_model_plan_steps;
