@@ -15,6 +15,7 @@
 /** What one reading carries along. */
 struct reading {
     struct accel_aliases *aliases;
+    struct accel_faults *faults; /* NULL: the first error ends the reading */
     struct accel_error *error;
 };
 
@@ -70,6 +71,7 @@ static int32_t add_settings(const struct reading *r, struct accel_alias_value *v
         code = find_key(r, node, &key);
         if (code == ACCEL_OK)
             code = add_setting(r, value, key, node->value);
+        code = accel_faults_pass(r->faults, code, r->error);
     }
     return code;
 }
@@ -89,6 +91,7 @@ static int32_t read_values(const struct reading *r, struct accel_alias *alias, c
         *end = value;
         end = &value->next;
         code = alias->key ? add_setting(r, value, alias->key, node->value) : add_settings(r, value, node->value);
+        code = accel_faults_pass(r->faults, code, r->error);
     }
     return code;
 }
@@ -123,7 +126,7 @@ static int32_t fill(const struct reading *r, struct accel_alias *alias, const st
         {"because", true, ACCEL_YAML_TEXT, false, NULL},
     };
     const struct accel_yaml_node *key, *unit, *values, *set;
-    int32_t code = accel_members_take(r->aliases->path, node->value, members, 5, r->error);
+    int32_t code = accel_members_take_all(r->aliases->path, node->value, members, 5, r->faults, r->error);
     if (code != ACCEL_OK)
         return code;
     key = members[0].value;
@@ -152,9 +155,9 @@ static int32_t read_alias(const struct reading *r, const struct accel_yaml_node 
         return no_memory(r);
     alias->name = node->text;
     alias->unit = "";
-    code = check_name(r, node);
+    code = accel_faults_pass(r->faults, check_name(r, node), r->error);
     if (code == ACCEL_OK)
-        code = fill(r, alias, node);
+        code = accel_faults_pass(r->faults, fill(r, alias, node), r->error);
     if (r->aliases->last)
         r->aliases->last->next = alias;
     else
@@ -171,12 +174,11 @@ static int32_t read_prefixes(const struct reading *r, const struct accel_yaml_no
         struct accel_alias_prefix *prefix = accel_arena_array(&r->aliases->arena, 1, sizeof(*prefix));
         if (prefix == NULL)
             return no_memory(r);
-        if (node->kind != ACCEL_YAML_TEXT)
-            return refuse(r, node, "a prefix is plain text");
-        prefix->text = node->text;
+        prefix->text = node->kind == ACCEL_YAML_TEXT ? node->text : "";
         prefix->next = r->aliases->prefixes;
         r->aliases->prefixes = prefix;
-        code = check_name(r, node);
+        code = node->kind == ACCEL_YAML_TEXT ? check_name(r, node) : refuse(r, node, "a prefix is plain text");
+        code = accel_faults_pass(r->faults, code, r->error);
     }
     return code;
 }
@@ -190,7 +192,7 @@ static int32_t read_table(const struct reading *r, const char *data, size_t byte
     struct accel_yaml_node *root;
     int32_t code = accel_yaml_parse(r->aliases->path, data, bytes, &r->aliases->arena, &root, r->error);
     if (code == ACCEL_OK)
-        code = accel_members_take(r->aliases->path, root, members, 4, r->error);
+        code = accel_members_take_all(r->aliases->path, root, members, 4, r->faults, r->error);
     if (code == ACCEL_OK && strcmp(members[0].value->text, "1") != 0)
         return refuse(r, members[0].value, "only version 1 of the table is known");
     if (code != ACCEL_OK)
@@ -211,16 +213,16 @@ static int32_t begin(struct accel_aliases *aliases, const char *path, struct acc
 }
 
 int32_t accel_aliases_parse(struct accel_aliases *aliases, const char *path, const char *data, size_t bytes,
-                            struct accel_error *error)
+                            struct accel_faults *faults, struct accel_error *error)
 {
-    const struct reading r = {aliases, error};
+    const struct reading r = {aliases, faults, error};
     int32_t code = begin(aliases, path, error);
     return code == ACCEL_OK ? read_table(&r, data, bytes) : code;
 }
 
 int32_t accel_aliases_read(struct accel_aliases *aliases, const char *root, struct accel_error *error)
 {
-    const struct reading r = {aliases, error};
+    const struct reading r = {aliases, NULL, error};
     char *path = accel_file_join(root, "environment.yaml"), *data = NULL;
     size_t bytes;
     int32_t code = begin(aliases, path ? path : "", error);

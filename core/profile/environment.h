@@ -15,6 +15,8 @@
 #include "core/base/log.h"
 #include "core/profile/keys.h"
 
+struct accel_faults;
+
 /** One setting of a value: text in the form in which settings are written. */
 struct accel_alias_setting {
     struct accel_alias_setting *next;
@@ -60,9 +62,10 @@ struct accel_aliases {
 /** Reads `root`/environment.yaml. `*aliases` is overwritten; free it in every case. */
 int32_t accel_aliases_read(struct accel_aliases *aliases, const char *root, struct accel_error *error);
 
-/** The same from text. */
+/** The same from text. `faults` takes every error but those that leave nothing to read; NULL: the first one ends the
+ *  reading. A table that had faults is no table. */
 int32_t accel_aliases_parse(struct accel_aliases *aliases, const char *path, const char *data, size_t bytes,
-                            struct accel_error *error);
+                            struct accel_faults *faults, struct accel_error *error);
 
 void accel_aliases_free(struct accel_aliases *aliases);
 

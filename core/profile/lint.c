@@ -178,10 +178,12 @@ static uint32_t layer_of(char *folder, const char *name)
     return strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : ACCEL_PROFILE_PLATFORM;
 }
 
-static int32_t check_table(const char *path, const char *data, size_t bytes, struct accel_error *out_why)
+static int32_t check_table(struct lint *lint, const char *path, const char *data, size_t bytes,
+                           struct accel_error *out_why)
 {
     struct accel_aliases aliases;
-    int32_t code = accel_aliases_parse(&aliases, path, data, bytes, out_why);
+    struct accel_faults *faults = lint->finding ? &lint->faults : NULL;
+    int32_t code = accel_aliases_parse(&aliases, path, data, bytes, faults, out_why);
     accel_aliases_free(&aliases);
     return code;
 }
@@ -219,7 +221,7 @@ static int32_t check_any(struct lint *lint, const char *path, const char *data, 
     char key[ACCEL_FIRST_KEY];
     accel_profile_first_key(data, key);
     if (strcmp(key, "accel-environment") == 0)
-        return check_table(path, data, bytes, out_why);
+        return check_table(lint, path, data, bytes, out_why);
     if (*key && strcmp(key, "accel-profile") != 0)
         return accel_error_set(out_why, ACCEL_E_UNSUPPORTED,
                                "%.300s: \"%s\" is neither a profile nor a table of variables", path, key);

@@ -167,6 +167,34 @@ is "$(sed -n 's/.*many.yaml:\([0-9]*\):[0-9]*: error: .*/\1/p' "$work/out" | tr 
 grep -qE '^1 file, 8 errors, ' "$work/out" || { cat "$work/out"; fail "errors of a file are not counted"; }
 profile 3 lint "$work/many.yaml" --json
 is "$(value errors)" 8 "errors of a file in JSON"
+# The same of a table of variables.
+cat >"$work/table.yaml" <<'END'
+accel-environment: 1
+abuot: a misspelt word
+prefixes: [WEB_, small]
+variables:
+  WEB_ONE: {key: batsh, because: a misspelt setting}
+  web_two: {key: batch, unit: KiB, because: a name and a unit that are none}
+  WEB_THREE:
+    set:
+      "1": {batch: 128, context: 1tok, kv.typ.k: f16}
+      "2": {cpu.pin: perhaps}
+    because: three values that are none
+  WEB_FOUR: {key: batch}
+END
+profile 3 lint "$work/table.yaml"
+is "$(sed -n 's/.*table.yaml:\([0-9]*\):[0-9]*: error: .*/\1/p' "$work/out" | tr '\n' ' ')" "2 3 5 6 6 9 9 10 12 " "lines of a table with many errors"
+grep -qE '^1 file, 9 errors, ' "$work/out" || { cat "$work/out"; fail "errors of a table are not counted"; }
+# And of the variables that are set: without files all are looked at, each with what would mend it.
+try 3 env ACCEL_BATCH=abc ACCEL_CONTEXT=12 ACCEL_CPU_THREADS=4 "$accelctl" profile lint
+grep -qE '^environment ACCEL_BATCH: error: batch: "abc" is not a whole number' "$work/out" || { cat "$work/out"; fail "lint of ACCEL_BATCH"; }
+grep -qF 'environment ACCEL_CONTEXT: error: context: "12" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of ACCEL_CONTEXT"; }
+has "  remedy: unset ACCEL_CONTEXT, or set it as accelctl profile env ACCEL_CONTEXT says"
+grep -qE ' 2 errors,' "$work/out" || { cat "$work/out"; fail "errors of variables are not counted"; }
+try 3 env ACCEL_BATCH=abc ACCEL_CONTEXT=12 "$accelctl" profile lint --json
+is "$(value errors)" 2 "errors of variables in JSON"
+is "$(value findings.0.place) $(value findings.1.place)" "environment ACCEL_CONTEXT environment ACCEL_BATCH" "their places"
+try 0 env ACCEL_BATCH=64tok "$accelctl" profile lint
 printf 'accel-profile: 1\ndefaults: {batch: 128}\n' >"$work/mine.yaml"
 profile 3 lint mine.yaml
 grep -qE 'mine.yaml:2:[0-9]+: error: batch: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }

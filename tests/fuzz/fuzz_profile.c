@@ -63,7 +63,7 @@ static void give_as_table(const char *data, size_t size)
 {
     struct accel_aliases aliases;
     struct accel_error error = {0};
-    int32_t code = accel_aliases_parse(&aliases, "fuzz.yaml", data, size, &error);
+    int32_t code = accel_aliases_parse(&aliases, "fuzz.yaml", data, size, NULL, &error);
     check_error(code, &error);
     for (const struct accel_alias *alias = aliases.first; alias && code == ACCEL_OK; alias = alias->next)
         for (const struct accel_alias_value *value = alias->values; value; value = value->next)

@@ -63,7 +63,7 @@ static void test_samples(void **state)
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         struct accel_aliases aliases;
         struct accel_error error = {0};
-        int32_t code = accel_aliases_parse(&aliases, "e.yaml", samples[i].text, strlen(samples[i].text), &error);
+        int32_t code = accel_aliases_parse(&aliases, "e.yaml", samples[i].text, strlen(samples[i].text), NULL, &error);
         accel_aliases_free(&aliases);
         if ((code == ACCEL_OK) != (*samples[i].words == 0) || strstr(error.text, samples[i].words) == NULL)
             fail_msg("of: %s\ngot: %d %s\nwanted: %s", samples[i].text, code, error.text, samples[i].words);
@@ -130,7 +130,7 @@ static void test_outcomes(void **state)
 {
     struct accel_aliases aliases;
     (void)state;
-    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", table, strlen(table), NULL), ACCEL_OK);
+    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", table, strlen(table), NULL, NULL), ACCEL_OK);
     assert_int_equal(aliases.count, 4);
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
         check_outcome(&aliases, &outcomes[i]);
@@ -146,7 +146,7 @@ static void test_order(void **state)
     struct accel_aliases aliases;
     const struct accel_wish *wish;
     (void)state;
-    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", two, strlen(two), NULL), ACCEL_OK);
+    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", two, strlen(two), NULL, NULL), ACCEL_OK);
     setenv("ACCEL_CONTEXT", "3tok", 1);
     setenv("OTHER_A", "2", 1);
     setenv("OTHER_B", "1", 1);
@@ -196,7 +196,7 @@ static void test_warnings(void **state)
 {
     struct accel_aliases aliases;
     (void)state;
-    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", table, strlen(table), NULL), ACCEL_OK);
+    assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", table, strlen(table), NULL, NULL), ACCEL_OK);
     check_warning(&aliases, "ACCEL_CONTXT", ACCEL_LOG_WARN, "did you mean ACCEL_CONTEXT?");
     check_warning(&aliases, "ACCEL_THREADS", ACCEL_LOG_WARN, "did you mean ACCEL_CPU_THREADS?");
     check_warning(&aliases, "ACCEL_DRIVERPATH", ACCEL_LOG_WARN, "did you mean ACCEL_DRIVER_PATH?");

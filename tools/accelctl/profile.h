@@ -26,6 +26,10 @@ int profile_settings(const struct profile_options *chosen, int count, char **arg
 int profile_facts(const struct profile_options *chosen, int count, char **arguments);
 int profile_schema_print(const struct profile_options *chosen, int count, char **arguments);
 
+/* Gives every variable that is set to a value that it cannot have to `take`, with its name and why. */
+void profile_env_errors(const struct accel_context *context,
+                        void (*take)(void *data, const char *name, const char *why), void *data);
+
 /* What a layer's files are called: "platform", and in the plural "platforms". */
 const char *profile_layer(uint32_t layer, uint32_t plural);
 

@@ -412,6 +412,20 @@ static void print_text(const struct list *list, uint32_t all)
     printf("%s%u of %u variables are not set (--all shows them)\n", unset == known ? "" : "  ", unset, known);
 }
 
+void profile_env_errors(const struct accel_context *context,
+                        void (*take)(void *data, const char *name, const char *why), void *data)
+{
+    struct list list = {NULL, 0, 0};
+    char text[800];
+
+    add_known(&list, context);
+    for (uint32_t i = 0; i < list.count; i++)
+        if (list.rows[i].value != NULL && list.rows[i].value[0] != '\0' &&
+            !outcome(&list, &list.rows[i], text, sizeof text))
+            take(data, list.rows[i].name, text);
+    free(list.rows);
+}
+
 int profile_env(const struct profile_options *chosen, int count, char **arguments)
 {
     struct list list = {NULL, 0, 0};

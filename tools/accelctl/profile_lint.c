@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelctl profile lint: are files of profiles sound? */
+/* accelctl profile lint: are files of profiles sound, and what variables set? */
 #include "config.h"
 
 #include "tools/accelctl/profile.h"
@@ -64,6 +64,17 @@ static int is_yaml(const struct dirent *entry)
     size_t length = strlen(entry->d_name);
 
     return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".yaml") == 0;
+}
+
+/* A value that a variable cannot have fails every plan, as a file with an error does. */
+static void take_variable(void *data, const char *name, const char *why)
+{
+    char place[160], remedy[240];
+
+    snprintf(place, sizeof place, "environment %.96s", name);
+    snprintf(remedy, sizeof remedy, "unset %.96s, or set it as accelctl profile env %.96s says", name, name);
+    take_finding(data, ACCEL_LOG_ERROR, place, why);
+    take_finding(data, ACCEL_LOG_INFO, place, remedy);
 }
 
 static int check_all(const struct accel_context *context, const struct profile_options *chosen, struct report *report)
@@ -134,6 +145,8 @@ static int check(const struct accel_context *context, const struct profile_optio
 {
     int code = count == 0 ? check_all(context, chosen, report) : -1;
 
+    if (count == 0 && code < 0)
+        profile_env_errors(context, take_variable, report);
     for (int i = 0; i < count && code < 0; i++) {
         struct stat status;
 
