@@ -115,7 +115,9 @@ static int32_t refuse_threads(const struct accel_profile_setting *threads, const
     if (!threads->is_number || why->code == ACCEL_E_MEMORY)
         return accel_error_copy(error, why);
     accel_error_set(error, why->code, "%.160s: cpu.threads=%s: %s", threads->place, threads->value, why->text);
-    accel_error_remedy(error, "%s", why->remedy);
+    accel_error_remedy(error, "%s%s", why->remedy,
+                       why->code == ACCEL_E_FALLBACK ? ", or set fallback.threads to warn or allow, and fewer will do"
+                                                     : "");
     return why->code;
 }
 

@@ -267,6 +267,11 @@ if ! sanitized; then
     try 5 sh -c "ulimit -v 2000000; exec '$accelctl' plan llama-2-7b --platform cpu"
     has "RLIMIT_AS"
 fi
+# More threads than processors: both ways out are named, and the second one is one.
+try 4 "$accelctl" plan "$q8" --set cpu.threads=4096
+one_error "cpu.threads=4096: 4096 threads wanted, but only "
+grep -qE "remedy: ask for at most [0-9]+ threads?, or set fallback.threads to warn or allow" "$work/err" || fail "no remedy: $(cat "$work/err")"
+try 0 "$accelctl" plan "$q8" --set cpu.threads=4096 --set fallback.threads=warn
 # One question at a time.
 try 2 "$accelctl" plan "$q8" --fit --max-context
 one_error "one question each"
