@@ -5,10 +5,10 @@
 noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIBRARIES)
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
-cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/levels.h %D%/tile.h
+cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/levels.h %D%/tile.h %D%/panels/panels.h
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
-libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/rows8.c
+libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/rows8.c %D%/panels/panels.c
 libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_LEVEL_LIBRARIES) libaccel-quant.la -lm
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
 
@@ -20,7 +20,7 @@ cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/
 	%D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c \
 	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c %D%/avxvnni/gemm_core.c
-cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/gemm_core.c
+cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/panels8.c %D%/avx512/gemm_core.c
 # What these levels have beside AVX-512.
 cpu_kernels_avx512bf16 = %D%/avx512bf16/matmul16.c
 cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/round16.c %D%/amx/matmul16.c

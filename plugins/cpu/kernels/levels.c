@@ -57,6 +57,7 @@ static void fill_avx512(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avx512;
 #include "kernels.def"
+    table->panels8 = cpu_panels8_avx512;
 }
 #endif
 

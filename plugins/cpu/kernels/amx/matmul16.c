@@ -22,6 +22,7 @@
 #define X_TILES 32u /* that pass over a panel: their sums have 256 KiB */
 #define X_ROWS (X_TILES * TILE_ROWS)
 #define LINE 64u
+#define ROW_BYTES (CHUNK / 32 * 34) /* of a chunk of a row, the widest type that has panels */
 #define TILE_BYTES sizeof(weight_tile)
 
 /* How a type is read: F16 takes two tiles for a step, and so half of the steps. */
@@ -69,7 +70,7 @@ CPU_INLINE void ask_row(const struct cpu_matmul *call, size_t j, size_t at, size
 
 /* Values at .. at + count of the block's rows of W, in pairs of tiles; rows past the end repeat the last, whose results
  * nobody stores. */
-static void fill(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
+static void fill_rows(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
 {
     const struct cpu_matmul *call = block->call;
     for (size_t r = 0; r < (tiles_of(block->count) + 1) / 2 * 2 * TILE_ROWS; r++) {
@@ -77,6 +78,30 @@ static void fill(const struct reading *type, const struct block *block, size_t a
         type->decode(&call->w, block->j + least(r, block->count - 1), at, count, out->tile[r / TILE_ROWS],
                      r % TILE_ROWS);
     }
+}
+
+/* The same from panels of 16 rows, which are brought into rows first. */
+static void fill_panels(const struct reading *type, const struct block *block, size_t at, size_t count,
+                        struct panel *out)
+{
+    uint8_t digits[TILE_ROWS][ROW_BYTES], halves[TILE_ROWS][CHUNK / 16];
+    const struct cpu_matmul *call = block->call;
+    const struct cpu_matrix rows = {
+        .plane = {digits, halves}, .stride = {sizeof(digits[0]), sizeof(halves[0])}, .type = call->w.type};
+    for (size_t t = 0; t < (tiles_of(block->count) + 1) / 2 * 2; t++) {
+        const size_t j = block->j + least(t, tiles_of(block->count) - 1) * TILE_ROWS;
+        cpu_panel_rows(&call->w, call->k, j, TILE_ROWS, at, count, &rows);
+        for (size_t r = 0; r < TILE_ROWS; r++)
+            type->decode(&rows, r, 0, count, out->tile[t], r);
+    }
+}
+
+static void fill(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
+{
+    if (block->call->w.panels == NULL)
+        fill_rows(type, block, at, count, out);
+    else
+        fill_panels(type, block, at, count, out);
 }
 
 /* Asks for what comes next, a piece with each step: stores of sums that miss the first cache take as long as products,

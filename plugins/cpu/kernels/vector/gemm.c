@@ -84,13 +84,11 @@ struct ahead {
  * stream. It is asked for in as many pieces as there are tiles: all at once the requests wait for one another, and the
  * processor with them (a quarter to a third of the speed with 4 to 16 rows). Past the end of a matrix it does nothing.
  */
-static struct ahead part_ahead(const struct cpu_matmul *call, size_t j, size_t first, size_t count, size_t rows)
+static struct ahead part_ahead(const struct gemm_rows *w, size_t blocks, size_t first, size_t count, size_t rows)
 {
-    const size_t bytes = PANEL_ROWS * call->w.stride[0], blocks = call->k / CPU_BLOCK;
     const size_t tiles = (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS;
-    const size_t from = bytes * first / blocks, to = bytes * (first + count) / blocks;
-    const char *next = (const char *)call->w.plane[0] + j * call->w.stride[0] + bytes;
-    return (struct ahead){next + from, next + to, ((to - from) / LINE / tiles + 1) * LINE};
+    const size_t from = w->bytes * first / blocks, to = w->bytes * (first + count) / blocks;
+    return (struct ahead){w->next + from, w->next + to, ((to - from) / LINE / tiles + 1) * LINE};
 }
 
 static void ask_piece(struct ahead *ahead)
@@ -115,6 +113,24 @@ static void pass(const struct gemm_recipe *recipe, const struct gemm_panel *pane
     }
 }
 
+/* Rows past the end repeat the last; nobody stores their results. */
+static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_t end)
+{
+    struct gemm_rows from = {.w = &call->w, .bytes = PANEL_ROWS * call->w.stride[0]};
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        from.rows[r] = least(j + r, end - 1);
+    if (call->w.panels != NULL) {
+        const struct panel_form form = cpu_panel_form(call->w.type);
+        from.bytes = cpu_panel_bytes(&form, call->k);
+        from.panel = (const uint8_t *)call->w.panels + j / PANEL_ROWS * from.bytes;
+        from.scales = from.panel + cpu_panel_scales_at(&form, call->k);
+        from.next = (const char *)from.panel + from.bytes;
+    } else {
+        from.next = (const char *)call->w.plane[0] + j * call->w.stride[0] + from.bytes;
+    }
+    return from;
+}
+
 /* Rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
 static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                  size_t end)
@@ -122,18 +138,15 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
     const size_t blocks = call->k / CPU_BLOCK, step = rows <= FEW_ROWS ? FEW_BLOCKS : PANEL_BLOCKS;
     float sums[X_ROWS][PANEL_ROWS];
     struct gemm_panel panel;
-    size_t from[PANEL_ROWS];
-    /* Rows past the end repeat the last; nobody stores their results. */
-    for (size_t r = 0; r < PANEL_ROWS; r++)
-        from[r] = least(j + r, end - 1);
+    const struct gemm_rows from = rows_from(call, j, end);
     memset(sums, 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[0]));
     for (size_t first = 0; first < blocks; first += step) {
         const size_t count = least(step, blocks - first);
-        recipe->fill(&call->w, from, first, count, &panel);
+        recipe->fill(&from, first, count, &panel);
 #if defined(__ARM_FEATURE_MATMUL_INT8)
         CPU_NAME(zip_panel)(&panel, count * (BLOCK_BYTES / RUN_BYTES));
 #endif
-        const struct ahead ahead = part_ahead(call, j, first, count, rows);
+        const struct ahead ahead = part_ahead(&from, blocks, first, count, rows);
         pass(recipe, &panel, cpu_tile_of(&call->x8, blocks, i / CPU_TILE_ROWS, first),
              first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first), count, rows, ahead, sums);
     }

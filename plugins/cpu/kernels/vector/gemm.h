@@ -12,9 +12,9 @@
 #ifndef CPU_VECTOR_GEMM_H
 #define CPU_VECTOR_GEMM_H
 
+#include "plugins/cpu/kernels/panels/panels.h"
 #include "vec.h"
 
-#define PANEL_ROWS 16u
 #define PANEL_BLOCKS CPU_TILE_BLOCKS
 #define RUN_BYTES 64u
 #define BLOCK_BYTES (8u * RUN_BYTES)
@@ -32,9 +32,18 @@ struct gemm_panel {
     float m[PANEL_BLOCKS][2][PANEL_ROWS];            /* what is added for each x: [b][0] for a block, or both halves */
 };
 
-/* Blocks first .. first + count of 16 rows of w. */
-typedef void gemm_fill_fn(const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t first, size_t count,
-                          struct gemm_panel *out);
+/* 16 rows of W: where they lie, or as weights in panels have them. */
+struct gemm_rows {
+    const struct cpu_matrix *w;
+    const uint8_t *panel;  /* NULL: in rows */
+    const uint8_t *scales; /* of the panel, planar types */
+    const char *next;      /* where the 16 rows after them begin in memory */
+    size_t bytes;          /* from 16 rows to the next */
+    size_t rows[PANEL_ROWS];
+};
+
+/* Blocks first .. first + count of them. */
+typedef void gemm_fill_fn(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out);
 
 /* Adds products of a panel with CPU_TILE_ROWS rows of x to `sums`. */
 typedef void gemm_core_fn(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,

@@ -23,13 +23,13 @@ CPU_INLINE void panel_wide(const uint8_t *const rows[PANEL_ROWS], size_t offset,
 #endif
 }
 
-/* Types of struct layout: digits of 4 bits, 8 above their value, and of 8 bits. */
-CPU_INLINE void fill_layout(const struct layout f, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS],
-                            size_t first, size_t count, struct gemm_panel *out)
+/* Types of struct layout, in rows: digits of 4 bits, 8 above their value, and of 8 bits. */
+CPU_INLINE void fill_rows(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
+                          struct gemm_panel *out)
 {
     const uint8_t *digits[PANEL_ROWS], *scales[PANEL_ROWS];
-    panel_rows(w, 0, rows, digits);
-    panel_rows(w, f.planar ? 1 : 0, rows, scales);
+    panel_rows(w->w, 0, w->rows, digits);
+    panel_rows(w->w, f.planar ? 1 : 0, w->rows, scales);
     for (size_t b = 0; b < count; b++) {
         const size_t offset = (first + b) * f.block_bytes + f.digits_at;
         if (f.bits == 4)
@@ -40,6 +40,69 @@ CPU_INLINE void fill_layout(const struct layout f, const struct cpu_matrix *w, c
         if (f.minimum)
             panel_halves(scales, scale_at(f, first + b) + 2, out->m[b][0]);
     }
+}
+
+/* A block of digits that lie side by side already. */
+CPU_INLINE void spread_words(const struct layout f, const uint8_t *words, size_t block, struct gemm_panel *out)
+{
+    uint8_t *digits = out->digits + block * BLOCK_BYTES;
+    CPU_UNROLL
+    for (size_t at = 0; at < 4 * f.bits / 4 * PANEL_WORD; at += 32) {
+        const __m256i v = load32(words + at);
+        if (f.bits == 4) {
+            const __m256i low = _mm256_set1_epi8(15);
+            store32((int8_t *)digits + at, _mm256_and_si256(v, low));
+            store32((int8_t *)digits + at + 4 * RUN_BYTES, _mm256_and_si256(_mm256_srli_epi16(v, 4), low));
+            continue;
+        }
+#if defined(CPU_DOT_SIGNED)
+        store32((int8_t *)digits + at, _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80)));
+#elif defined(CPU_DOT32)
+        store32((int8_t *)digits + at, v);
+#else
+        const __m256i digit = _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80));
+        int8_t *to = (int8_t *)out->digits + 2 * block * BLOCK_BYTES + at / RUN_BYTES * 2 * RUN_BYTES + at % RUN_BYTES;
+        store32(to, _mm256_abs_epi8(digit));
+        store32(to + RUN_BYTES, digit);
+#endif
+    }
+}
+
+/* 16 halves `step` (a constant: 2 or 4) bytes apart, widened. */
+CPU_INLINE void spread_halves(const uint8_t *p, const size_t step, float *out)
+{
+    if (step == 2) {
+        for (size_t r = 0; r < PANEL_ROWS; r += 8)
+            _mm256_storeu_ps(out + r, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p + 2 * r))));
+        return;
+    }
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        out[r] = half_to_float(p + 4 * r);
+}
+
+/* The same types in a panel. */
+CPU_INLINE void fill_words(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
+                           struct gemm_panel *out)
+{
+    for (size_t b = 0; b < count; b++) {
+        const uint8_t *block = w->panel + (first + b) * f.block_bytes * PANEL_ROWS;
+        spread_words(f, block + f.digits_at * PANEL_ROWS, b, out);
+        if (f.minimum) {
+            spread_halves(block, 4, out->d[b]);
+            spread_halves(block + 2, 4, out->m[b][0]);
+        } else {
+            spread_halves(f.planar ? w->scales + (first + b) / f.group_blocks * PANEL_HALF : block, 2, out->d[b]);
+        }
+    }
+}
+
+CPU_INLINE void fill_layout(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
+                            struct gemm_panel *out)
+{
+    if (w->panel == NULL)
+        fill_rows(f, w, first, count, out);
+    else
+        fill_words(f, w, first, count, out);
 }
 
 /* 16 rows of RUN_VALUES taken apart. */
@@ -141,32 +204,31 @@ CPU_INLINE void fill_narrow(const int asymmetric, const struct cpu_matrix *w, co
 }
 
 #define FILL(name, body)                                                                                               \
-    static void fill_##name(const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t first, size_t count,     \
-                            struct gemm_panel *out)                                                                    \
+    static void fill_##name(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out)             \
     {                                                                                                                  \
         body;                                                                                                          \
     }
 
-FILL(q8_0, fill_layout(layout_q8_0, w, rows, first, count, out))
-FILL(q4_0, fill_layout(layout_q4_0, w, rows, first, count, out))
-FILL(q4_1, fill_layout(layout_q4_1, w, rows, first, count, out))
-FILL(q8_g32, fill_layout(layout_q8_g32, w, rows, first, count, out))
-FILL(q8_g128, fill_layout(layout_q8_g128, w, rows, first, count, out))
-FILL(q4_g32, fill_layout(layout_q4_g32, w, rows, first, count, out))
-FILL(q4_g128, fill_layout(layout_q4_g128, w, rows, first, count, out))
-FILL(q5_0, fill_staged(kind_q5_0, 16, -16, w, rows, first, count, out))
-FILL(q5_1, fill_staged(kind_q5_1, 16, 0, w, rows, first, count, out))
-FILL(mxfp4, fill_staged(kind_mxfp4, 16, -16, w, rows, first, count, out))
-FILL(iq4_nl, fill_staged(kind_iq4_nl, 0, 0, w, rows, first, count, out))
-FILL(iq4_xs, fill_staged(kind_iq4_xs, 0, 0, w, rows, first, count, out))
-FILL(q2_k, fill_super(kind_q2_k, 0, w, rows, first, count, out))
-FILL(q3_k, fill_super(kind_q3_k, 4, w, rows, first, count, out))
-FILL(q4_k, fill_super(kind_q4_k, 0, w, rows, first, count, out))
-FILL(q5_k, fill_super(kind_q5_k, 16, w, rows, first, count, out))
-FILL(q6_k, fill_super(kind_q6_k, 32, w, rows, first, count, out))
-FILL(planar, fill_narrow(0, w, rows, first, count, out))
-FILL(planar_a, fill_narrow(1, w, rows, first, count, out))
-FILL(planar8, fill_staged(kind_planar, 0, 0, w, rows, first, count, out))
-FILL(planar8_a, fill_staged(kind_planar_a, 0, 0, w, rows, first, count, out))
+FILL(q8_0, fill_layout(layout_q8_0, w, first, count, out))
+FILL(q4_0, fill_layout(layout_q4_0, w, first, count, out))
+FILL(q4_1, fill_layout(layout_q4_1, w, first, count, out))
+FILL(q8_g32, fill_layout(layout_q8_g32, w, first, count, out))
+FILL(q8_g128, fill_layout(layout_q8_g128, w, first, count, out))
+FILL(q4_g32, fill_layout(layout_q4_g32, w, first, count, out))
+FILL(q4_g128, fill_layout(layout_q4_g128, w, first, count, out))
+FILL(q5_0, fill_staged(kind_q5_0, 16, -16, w->w, w->rows, first, count, out))
+FILL(q5_1, fill_staged(kind_q5_1, 16, 0, w->w, w->rows, first, count, out))
+FILL(mxfp4, fill_staged(kind_mxfp4, 16, -16, w->w, w->rows, first, count, out))
+FILL(iq4_nl, fill_staged(kind_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
+FILL(iq4_xs, fill_staged(kind_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
+FILL(q2_k, fill_super(kind_q2_k, 0, w, first, count, out))
+FILL(q3_k, fill_super(kind_q3_k, 4, w, first, count, out))
+FILL(q4_k, fill_super(kind_q4_k, 0, w, first, count, out))
+FILL(q5_k, fill_super(kind_q5_k, 16, w, first, count, out))
+FILL(q6_k, fill_super(kind_q6_k, 32, w, first, count, out))
+FILL(planar, fill_narrow(0, w->w, w->rows, first, count, out))
+FILL(planar_a, fill_narrow(1, w->w, w->rows, first, count, out))
+FILL(planar8, fill_staged(kind_planar, 0, 0, w->w, w->rows, first, count, out))
+FILL(planar8_a, fill_staged(kind_planar_a, 0, 0, w->w, w->rows, first, count, out))
 
 #endif

@@ -12,6 +12,33 @@
 #include "gemm.h"
 #include "unpack.h"
 
+/* Blocks of eight rows: where they lie, or words of a panel, of which `half` is what its rows have beside words. */
+struct eight {
+    const uint8_t *const *rows;
+    size_t offset;        /* of the block in a row */
+    const uint8_t *words; /* NULL: in rows */
+    const uint8_t *half;
+};
+
+/* Four words of each row from byte `at` of the block on, a multiple of 4 where it lies in a panel. */
+CPU_INLINE void load_words(const struct eight *from, size_t at, __m256i v[4])
+{
+    if (from->words == NULL) {
+        load_transposed(from->rows, from->offset + at, v);
+        return;
+    }
+    CPU_UNROLL
+    for (size_t c = 0; c < 4; c++)
+        v[c] = load32(from->words + (at / 4 + c) * PANEL_WORD);
+}
+
+/* The half at byte `at` of the block, which is the one beside words in a panel. */
+CPU_INLINE __m256 load_half(const struct eight *from, size_t at)
+{
+    return _mm256_cvtph_ps(from->words == NULL ? eight_halves(from->rows, from->offset + at)
+                                               : _mm_loadu_si128((const __m128i *)(const void *)from->half));
+}
+
 /* Bits of every byte, moved left (right where negative) and masked. */
 CPU_INLINE __m256i moved(__m256i bytes, const int left, const int mask)
 {
@@ -56,8 +83,7 @@ CPU_INLINE size_t k_group_at(const struct kind kind, size_t part, size_t i)
 }
 
 /* Digits `half` * 16 and the 15 after it of each group, of 8 rows; `out` is where the first run has these rows. */
-CPU_INLINE void k_digits(const struct kind kind, const uint8_t *const rows[8], size_t offset, const size_t half,
-                         uint8_t *out)
+CPU_INLINE void k_digits(const struct kind kind, const struct eight *from, const size_t half, uint8_t *out)
 {
     const size_t shared = kind.type == ACCEL_Q2_K || kind.type == ACCEL_Q3_K ? 4 : 2;
     const int has_high = kind.type != ACCEL_Q2_K && kind.type != ACCEL_Q4_K;
@@ -65,8 +91,8 @@ CPU_INLINE void k_digits(const struct kind kind, const uint8_t *const rows[8], s
     CPU_UNROLL
     for (size_t part = 0; part < 8 / shared; part++) {
         if (has_high && (part == 0 || (kind.type == ACCEL_Q6_K && part == 2)))
-            load_transposed(rows, offset + k_high_at(kind) + part / 2 * 32 + 16 * half, high);
-        load_transposed(rows, offset + k_low_at(kind) + part * 32 + 16 * half, low);
+            load_words(from, k_high_at(kind) + part / 2 * 32 + 16 * half, high);
+        load_words(from, k_low_at(kind) + part * 32 + 16 * half, low);
         CPU_UNROLL
         for (size_t i = 0; i < shared; i++) {
             const size_t g = k_group_at(kind, part, i);
@@ -113,10 +139,10 @@ CPU_INLINE __m256i four_and_two(__m256i low, const int low_right, __m256i high, 
 }
 
 /* See words6 of unpack.h. */
-CPU_INLINE void head_6(const uint8_t *const rows[8], size_t offset, struct k_head *out)
+CPU_INLINE void head_6(const struct eight *from, struct k_head *out)
 {
     __m256i words[4];
-    load_transposed(rows, offset, words);
+    load_words(from, 0, words);
     two_halves(words[0], &out->d, &out->dmin);
     out->scales[0] = and_words(words[1], 0x3f3f3f3f);
     out->scales[1] = four_and_two(words[3], 0, words[1], 6);
@@ -124,39 +150,48 @@ CPU_INLINE void head_6(const uint8_t *const rows[8], size_t offset, struct k_hea
     out->minima[1] = four_and_two(words[3], 4, words[2], 6);
 }
 
-CPU_INLINE void head_q2(const uint8_t *const rows[8], size_t offset, struct k_head *out)
+CPU_INLINE void head_q2(const struct eight *from, struct k_head *out)
 {
     __m256i words[4];
-    load_transposed(rows, offset, words);
+    load_words(from, 0, words);
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++) {
         out->scales[i] = and_words(words[i], 0x0f0f0f0f);
         out->minima[i] = and_words(_mm256_srli_epi32(words[i], 4), 0x0f0f0f0f);
     }
     /* The load begins with digits and ends with the block. */
-    load_transposed(rows, offset + 68, words);
+    load_words(from, 68, words);
     two_halves(words[3], &out->d, &out->dmin);
 }
 
-/* See scales_q3_k of unpack.h: the load begins two bytes before the scales and ends with the block. */
-CPU_INLINE void head_q3(const uint8_t *const rows[8], size_t offset, struct k_head *out)
+/* See scales_q3_k of unpack.h. In rows the load begins two bytes before the scales and ends with the block; in a panel
+ * it begins a word before them. */
+CPU_INLINE void head_q3(const struct eight *from, struct k_head *out)
 {
     const __m256i up = _mm256_set1_epi8(32);
     __m256i words[4], abc[3];
-    load_transposed(rows, offset + 94, words);
-    two_halves(words[3], &out->dmin, &out->d);
-    CPU_UNROLL
-    for (size_t i = 0; i < 3; i++)
-        abc[i] = _mm256_or_si256(_mm256_srli_epi32(words[i], 16), _mm256_slli_epi32(words[i + 1], 16));
+    if (from->words == NULL) {
+        load_words(from, 94, words);
+        two_halves(words[3], &out->dmin, &out->d);
+        CPU_UNROLL
+        for (size_t i = 0; i < 3; i++)
+            abc[i] = _mm256_or_si256(_mm256_srli_epi32(words[i], 16), _mm256_slli_epi32(words[i + 1], 16));
+    } else {
+        load_words(from, 92, words);
+        out->d = load_half(from, 108);
+        CPU_UNROLL
+        for (size_t i = 0; i < 3; i++)
+            abc[i] = words[i + 1];
+    }
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
         out->scales[i] = _mm256_sub_epi8(four_and_two(abc[i % 2], i < 2 ? 0 : 4, abc[2], 2 * (int)i), up);
 }
 
-CPU_INLINE void head_q6(const uint8_t *const rows[8], size_t offset, struct k_head *out)
+CPU_INLINE void head_q6(const struct eight *from, struct k_head *out)
 {
-    load_transposed(rows, offset + 192, out->scales);
-    out->d = _mm256_cvtph_ps(eight_halves(rows, offset + 208));
+    load_words(from, 192, out->scales);
+    out->d = load_half(from, 208);
 }
 
 /* Byte i (a constant) of every word, with its sign. */
@@ -198,28 +233,42 @@ CPU_INLINE void k_scales(const struct kind kind, const int center, const struct 
     _mm256_storeu_ps(out->d[at / 8] + lane, head->d);
 }
 
+/* Eight rows of a panel from `lane` on, eight blocks of 32 from block `at` of the panel on; see gemm.h for `center`. */
+CPU_INLINE void fill_eight(const struct kind kind, const int center, const struct eight *from, size_t at, size_t lane,
+                           struct gemm_panel *out)
+{
+    struct k_head head;
+    for (size_t half = 0; half < 2; half++)
+        k_digits(kind, from, half, out->digits + at * BLOCK_BYTES + 4 * lane);
+    if (kind.type == ACCEL_Q2_K)
+        head_q2(from, &head);
+    else if (kind.type == ACCEL_Q3_K)
+        head_q3(from, &head);
+    else if (kind.type == ACCEL_Q6_K)
+        head_q6(from, &head);
+    else
+        head_6(from, &head);
+    k_scales(kind, kind.minimum ? center : 0, &head, at, lane, out);
+}
+
 /* Blocks of 256 with whole numbers for scales of 16 or 32; digits that are `center` above their true value and have a
  * minimum of their own have that in it. */
-CPU_INLINE void fill_super(const struct kind kind, const int center, const struct cpu_matrix *w,
-                           const size_t rows[PANEL_ROWS], size_t first, size_t count, struct gemm_panel *out)
+CPU_INLINE void fill_super(const struct kind kind, const int center, const struct gemm_rows *w, size_t first,
+                           size_t count, struct gemm_panel *out)
 {
     const uint8_t *from[PANEL_ROWS];
-    panel_rows(w, 0, rows, from);
+    if (w->panel == NULL)
+        panel_rows(w->w, 0, w->rows, from);
     for (size_t at = 0; at < count; at += 8) {
         const size_t offset = (first + at) / 8 * kind.block_bytes;
         for (size_t lane = 0; lane < PANEL_ROWS; lane += 8) {
-            struct k_head head;
-            for (size_t half = 0; half < 2; half++)
-                k_digits(kind, from + lane, offset, half, out->digits + at * BLOCK_BYTES + 4 * lane);
-            if (kind.type == ACCEL_Q2_K)
-                head_q2(from + lane, offset, &head);
-            else if (kind.type == ACCEL_Q3_K)
-                head_q3(from + lane, offset, &head);
-            else if (kind.type == ACCEL_Q6_K)
-                head_q6(from + lane, offset, &head);
-            else
-                head_6(from + lane, offset, &head);
-            k_scales(kind, kind.minimum ? center : 0, &head, at, lane, out);
+            struct eight eight = {from + lane, offset, NULL, NULL};
+            if (w->panel != NULL) {
+                const uint8_t *block = w->panel + offset * PANEL_ROWS;
+                eight.half = block + 2 * lane;
+                eight.words = block + (kind.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane;
+            }
+            fill_eight(kind, center, &eight, at, lane, out);
         }
     }
 }
