@@ -65,7 +65,7 @@ endif
 
 # What every emulated level has beside its own kernels. The stand-ins are made of AVX2.
 kernels_emulated_rest = $(cpu_kernels_faces) plugins/cpu/kernels/dispatch.c plugins/cpu/kernels/levels.c \
-	plugins/cpu/kernels/detect.c plugins/cpu/kernels/rows8.c
+	plugins/cpu/kernels/detect.c plugins/cpu/kernels/rows8.c plugins/cpu/kernels/panels/panels.c
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if HAVE_SIMDE

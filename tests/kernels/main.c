@@ -145,6 +145,7 @@ int main(int argc, char **argv)
         TEST(test_matmul_few),
         TEST(test_matmul8_few),
         TEST(test_matmul16),
+        TEST(test_panels),
         TEST(test_round16),
     };
     if (argc > 1)

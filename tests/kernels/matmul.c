@@ -277,15 +277,39 @@ static cpu_matmul_fn *kernel_of(const struct cpu_kernels *kernels, uint32_t type
     return bits == 8 ? kernels->matmul8[weight] : kernels->matmul[weight];
 }
 
-static void run_case(const struct tables *tables, uint32_t type, int bits, size_t m, size_t n, size_t k)
+/* Where W lies. */
+#define IN_ROWS 0
+#define IN_PANELS 1
+
+static void run_kernel(const struct tables *tables, uint32_t type, int bits, const struct cpu_matmul *call,
+                       size_t begin, size_t end)
 {
     cpu_matmul_fn *kernel = kernel_of(&tables->kernels, type, bits);
+    if (call->w.panels == NULL || bits == 16)
+        kernel(call, begin, end);
+    else if (bits == 8)
+        tables->kernels.panels8(call, begin, end);
+    else
+        cpu_panels_by_rows(kernel, call, begin, end);
+}
+
+/* Of panels whole ones are asked for. */
+static void run_way(const struct tables *tables, int way, uint32_t type, int bits, size_t m, size_t n, size_t k)
+{
+    const size_t unit = way == IN_PANELS ? CPU_MATMUL_ROWS : 1;
+    const size_t bytes = way == IN_PANELS ? cpu_panels_bytes(tables->kernels.level, type, n, k) : 0;
     struct weights w = weights_new(type, n, k);
     struct inputs in = inputs_new(tables, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
+    void *panels = way == IN_PANELS ? guard_new(bytes) : NULL;
     char what[64];
-    size_t begin = random_below(3) == 0 ? random_below((uint32_t)n) : 0,
-           end = random_below(3) ? n : (begin + n + 1) / 2;
+    size_t begin = random_below(3) == 0 ? random_below((uint32_t)(n / unit)) * unit : 0,
+           end = random_below(3) ? n : (begin + n + 1) / 2 / unit * unit;
+    if (way == IN_PANELS) {
+        assert_int_equal(bytes, w.bytes[0] + w.bytes[1]);
+        cpu_panels_make(&w.matrix, k, 0, n, panels);
+        call.w = (struct cpu_matrix){.panels = panels, .type = type};
+    }
     /* What the mode does not need is not there. */
     if (bits == 8)
         call.x8 = in.x8;
@@ -299,12 +323,18 @@ static void run_case(const struct tables *tables, uint32_t type, int bits, size_
     call.residual = random_below(2) ? in.residual : NULL;
     call.residual_stride = n;
     call.function = random_below(2) ? random_below(ACCEL_FN_END) : ACCEL_FN_NONE;
-    snprintf(what, sizeof(what), "%s x%d [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, bits, m, n, k, begin, end,
-             call.function);
-    kernel(&call, begin, end);
+    snprintf(what, sizeof(what), "%s x%d%s [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, bits,
+             way == IN_PANELS ? " panels" : "", m, n, k, begin, end, call.function);
+    run_kernel(tables, type, bits, &call, begin, end);
     check_result(what, &w, &in, bits, &call, begin, end);
+    guard_free(panels, bytes);
     inputs_free(&in);
     weights_free(&w);
+}
+
+static void run_case(const struct tables *tables, uint32_t type, int bits, size_t m, size_t n, size_t k)
+{
+    run_way(tables, IN_ROWS, type, bits, m, n, k);
 }
 
 static const size_t some_m[] = {1, 2, 3, 4, 5, 6, 7, 9, 33, 131};
@@ -544,4 +574,42 @@ void test_quantize(void **state)
     guard_free(x, M * STRIDE * sizeof(float));
     guard_free(first, bytes);
     guard_free(second, bytes);
+}
+
+/* ---- panels ---- */
+
+/* All ways of x with one type. */
+static void run_panels(const struct tables *tables, uint32_t type, size_t m, size_t n)
+{
+    const size_t block = block_of(type), k = some_width(block);
+    run_way(tables, IN_PANELS, type, 8, m, n, k);
+    if (random_below(4) == 0)
+        run_way(tables, IN_PANELS, type, 32, m, n, k);
+    if (tables->kernels.matmul16[cpu_weight_of(type)] != NULL)
+        run_way(tables, IN_PANELS, type, 16, m, n, k);
+}
+
+/* A level with panels has them for the types that models come in; none has them for others than its own. */
+void test_panels(void **state)
+{
+    static const size_t rows[] = {1, 2, 3, 4, 5, 8, 9, 11, 16, 17, 23, 40}, columns[] = {16, 32, 80, 112};
+    const struct tables *tables = *state;
+    const uint32_t level = tables->kernels.level;
+    uint32_t types = 0;
+    for (uint32_t t = 0; t < CPU_TYPES; t++) {
+        const uint32_t type = cpu_type_at(t);
+        if (cpu_panels_bytes(level, type, 32, 2048) == 0)
+            continue;
+        types++;
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+            run_panels(tables, type, rows[i], PICK(columns));
+        assert_int_equal(cpu_panels_bytes(level, type, 24, 2048), 0);
+        assert_int_equal(cpu_panels_bytes(level, type, 32, 2048 + 16), 0);
+        assert_int_equal(cpu_panels_bytes(level, type, 0, 2048), 0);
+        assert_int_equal(cpu_panels_bytes(level, type, 32, (size_t)1 << 30), 0);
+    }
+    assert_true((types != 0) == (tables->kernels.panels8 != NULL));
+    assert_true(types == 0 || (cpu_panels_bytes(level, ACCEL_Q4_0, 32, 2048) != 0 &&
+                               cpu_panels_bytes(level, ACCEL_Q4_K, 32, 2048) != 0));
+    assert_int_equal(cpu_panels_bytes(level, ACCEL_F16, 32, 2048), 0);
 }

@@ -54,6 +54,7 @@ void test_matmul8(void **state);
 void test_matmul_few(void **state);
 void test_matmul8_few(void **state);
 void test_matmul16(void **state);
+void test_panels(void **state);
 void test_round16(void **state);
 void test_matmul_alias(void **state);
 void test_embed(void **state);

@@ -13,8 +13,15 @@
 #include "plugins/cpu/kernels/vector/gemm.h"
 #include "plugins/cpu/kernels/vector/unpack.h"
 
-#define FEW 8u
-#define PASSES 2u /* over them with so many rows: the many-rows way is faster after that */
+#ifdef SIMD_EMULATE
+/* Stand-ins of every instruction, unrolled: the compiler would take ten minutes. */
+#undef CPU_UNROLL
+#define CPU_UNROLL CPU_NO_UNROLL
+#endif
+
+#define FEW 8u       /* rows of x in a pass */
+#define FEW_MOST 16u /* up to which passes are faster than the way of many rows */
+#define FEW_FINE 4u  /* the same where 16 weights have a scale of their own: twice the sums, and more to take apart */
 #define STREAMS 4u
 #define AHEAD 2048u /* bytes of each stream that are asked for before they are read */
 #define LINE 64u
@@ -126,12 +133,12 @@ CPU_INLINE void add_block(const struct layout f, const uint8_t *words, __m512 d,
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             dot[r][0] = _mm512_dpbusd_epi32(dot[r][0], w0, digits_of_x(x, rows, r, c));
-            dot[r][rows <= 2] = _mm512_dpbusd_epi32(dot[r][rows <= 2], w1, digits_of_x(x, rows, r, c + 4));
+            dot[r][rows == 1] = _mm512_dpbusd_epi32(dot[r][rows == 1], w1, digits_of_x(x, rows, r, c + 4));
         }
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        const __m512i whole = rows <= 2 ? _mm512_add_epi32(dot[r][0], dot[r][1]) : dot[r][0];
+        const __m512i whole = rows == 1 ? _mm512_add_epi32(dot[r][0], dot[r][1]) : dot[r][0];
         const __m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), scale_of_x(x, rows, r));
         sums[r] = _mm512_fmadd_ps(value, d, sums[r]);
         sums[r] = _mm512_fmadd_ps(sum_of_x(x, rows, r), m, sums[r]);
@@ -299,7 +306,7 @@ CPU_INLINE void add_group(const struct kind kind, const uint8_t *words, const st
         dot[r][0] = dot[r][1] = _mm512_setzero_si512();
     CPU_UNROLL
     for (size_t c = 0; c < 8; c++) {
-        const size_t h = kind.fine || rows <= 2 ? c / 4 : 0;
+        const size_t h = kind.fine || rows == 1 ? c / 4 : 0;
         const __m512i digits = digits_k(kind, words, g, c);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++)
@@ -308,7 +315,7 @@ CPU_INLINE void add_group(const struct kind kind, const uint8_t *words, const st
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
         const __m512 scale = scale_of_x(x, rows, r);
-        if (!kind.fine && rows <= 2)
+        if (!kind.fine && rows == 1)
             dot[r][0] = _mm512_add_epi32(dot[r][0], dot[r][1]);
         CPU_UNROLL
         for (size_t h = 0; h < halves; h++) {
@@ -350,6 +357,7 @@ CPU_INLINE void add(const struct panel_type type, const uint8_t *panel, size_t s
                     const size_t rows, size_t b, __m512 sums[FEW])
 {
     const size_t bytes = type.block_bytes * PANEL_ROWS;
+    CPU_NO_UNROLL
     for (size_t at = 0; at < bytes; at += LINE)
         __builtin_prefetch(panel + b * bytes + at + AHEAD, 0, 3);
     if (type.block_values == CPU_BLOCK)
@@ -424,7 +432,8 @@ CPU_INLINE void few_of_type(const struct panel_type type, const struct cpu_matmu
 {
     struct few few = {&call->x8, call->k / CPU_BLOCK, 0, NULL};
     float halves[2 * HALVES_MOST];
-    if (call->m == 1 && type.block_values != CPU_BLOCK && type.kind.fine) {
+    const int fine = type.block_values != CPU_BLOCK && type.kind.fine;
+    if (call->m == 1 && fine) {
         sum_halves(&call->x8, few.blocks, halves);
         few.halves = halves;
     }
@@ -432,12 +441,10 @@ CPU_INLINE void few_of_type(const struct panel_type type, const struct cpu_matmu
         const size_t rows = call->m - few.first;
         if (call->m == 1)
             few_rows(type, call, few, 1, begin, end);
-        else if (rows <= 2)
-            few_rows(type, call, few, 2, begin, end);
-        else if (rows <= 4)
+        else if (rows <= 4 || fine)
             few_rows(type, call, few, 4, begin, end);
         else
-            few_rows(type, call, few, 8, begin, end);
+            few_rows(type, call, few, FEW, begin, end);
     }
 }
 
@@ -499,9 +506,14 @@ static cpu_matmul_fn *few_of(uint32_t type)
     }
 }
 
+static size_t few_most(uint32_t type)
+{
+    return type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K ? FEW_FINE : FEW_MOST;
+}
+
 void CPU_NAME(panels8)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (call->m > PASSES * FEW)
+    if (call->m > few_most(call->w.type))
         CPU_NAME(gemm8)(call, call->w.type, begin, end);
     else
         few_of(call->w.type)(call, begin / PANEL_ROWS, end / PANEL_ROWS);

@@ -77,6 +77,17 @@ static inline __attribute__((unused)) __m512 simd_permutevar_ps(__m512 a, __m512
 #undef _mm512_permutevar_ps
 #define _mm512_permutevar_ps(a, control) simd_permutevar_ps(a, control)
 
+static inline __attribute__((unused)) __m512i simd_srai_epi32(__m512i a, unsigned count)
+{
+    int32_t v[16];
+    _mm512_storeu_si512(v, a);
+    for (int i = 0; i < 16; i++)
+        v[i] >>= count;
+    return _mm512_loadu_si512(v);
+}
+#undef _mm512_srai_epi32
+#define _mm512_srai_epi32(a, count) simd_srai_epi32(a, count)
+
 static inline __attribute__((unused)) __m512 simd_cvtph_ps(__m256i halves)
 {
     float v[16];
