@@ -23,7 +23,7 @@ cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fie
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/panels8.c %D%/avx512/gemm_core.c
 # What these levels have beside AVX-512.
 cpu_kernels_avx512bf16 = %D%/avx512bf16/matmul16.c
-cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/round16.c %D%/amx/matmul16.c
+cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/round16.c %D%/amx/matmul16.c
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h \
 	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 

@@ -11,6 +11,7 @@
  * Bound: operations, 512 multiply-adds a cycle.
  */
 #include "decode.h"
+#include "panels.h"
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemm.h"
 #include "tiles.h"
@@ -90,7 +91,8 @@ static void fill_panels(const struct reading *type, const struct block *block, s
         .plane = {digits, halves}, .stride = {sizeof(digits[0]), sizeof(halves[0])}, .type = call->w.type};
     for (size_t t = 0; t < (tiles_of(block->count) + 1) / 2 * 2; t++) {
         const size_t j = block->j + least(t, tiles_of(block->count) - 1) * TILE_ROWS;
-        cpu_panel_rows(&call->w, call->k, j, TILE_ROWS, at, count, &rows);
+        panel_to_rows(&call->w, call->k, j / PANEL_ROWS, at, count, digits[0], sizeof(digits[0]), halves[0],
+                      sizeof(halves[0]));
         for (size_t r = 0; r < TILE_ROWS; r++)
             type->decode(&rows, r, 0, count, out->tile[t], r);
     }
