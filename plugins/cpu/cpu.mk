@@ -10,6 +10,7 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/operators/attention.c \
 	%D%/operators/matmul.c \
 	%D%/operators/pointwise.c \
+	%D%/operators/rows.c \
 	%D%/operators/table.c
 plugins_cpu_cpu_la_LDFLAGS = $(driver_ldflags)
 plugins_cpu_cpu_la_LIBADD = libcpu-kernels.la $(driver_libs)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotary positions, cache writes, attention. */
+/* Attention, and writes to the caches that it reads. */
 #include "plugins/cpu/operators/operators.h"
 
 #include <string.h>
@@ -271,51 +271,4 @@ uint64_t cpu_cache_write_work(const struct sdk_call *call)
     const struct sdk_tensor *slot = call->inputs[1];
 
     return slot->width < 2 ? 0 : cpu_time(call, slot->width * call->inputs[2]->width, 4);
-}
-
-const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32
-               ? NULL
-               : "x and frequency have to be F32 and position I32";
-}
-
-uint64_t cpu_rotary_work(const struct sdk_call *call)
-{
-    const struct sdk_tensor *x = call->inputs[0];
-
-    return x->dims[0] < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
-}
-
-/* Of a single token its heads, in elements; else tokens. */
-uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain)
-{
-    const struct sdk_tensor *x = call->inputs[0];
-
-    if (x->dims[0] != 1)
-        return x->dims[0];
-    *out_grain = x->dims[2];
-    return x->dims[1] * x->dims[2];
-}
-
-void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
-{
-    const struct cpu_device *device = call->device;
-    const struct accel_rotary *attributes = call->attributes;
-    const struct sdk_tensor *x = call->inputs[0];
-    const uint32_t one = x->dims[0] == 1;
-    struct cpu_rotary rotary = {
-        .x = (const float *)x->planes[0] + (one ? begin : 0),
-        .y = (float *)call->outputs[0]->planes[0] + (one ? begin : 0),
-        .heads = one ? (end - begin) / x->dims[2] : x->dims[1],
-        .size = x->dims[2],
-        .position = call->inputs[1]->planes[0],
-        .frequency = call->inputs[2]->planes[0],
-        .pairs = call->inputs[2]->width,
-        .pairing = attributes->pairing,
-        .scale = attributes->scale,
-    };
-
-    device->kernels.rotary(&rotary, one ? 0 : begin, one ? 1 : end);
 }

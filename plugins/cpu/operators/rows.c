@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that take row after row: norms, softmax, arg-max, rotary positions, gather. */
+#include "plugins/cpu/operators/operators.h"
+
+#include <string.h>
+
+uint64_t cpu_rows_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    return x->rows < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
+}
+
+uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[0]->rows;
+}
+
+static void norm(const struct sdk_call *call, cpu_norm_fn *kernel, uint64_t begin, uint64_t end)
+{
+    const struct accel_norm *attributes = call->attributes;
+    const struct sdk_tensor *x = call->inputs[0];
+    const struct sdk_tensor *bias = call->inputs[2];
+
+    kernel(x->planes[0], call->inputs[1]->planes[0], bias == NULL ? NULL : bias->planes[0], attributes->epsilon,
+           x->width, call->outputs[0]->planes[0], begin, end);
+}
+
+void cpu_rms_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    norm(call, ((const struct cpu_device *)call->device)->kernels.rms_norm, begin, end);
+}
+
+void cpu_layer_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    norm(call, ((const struct cpu_device *)call->device)->kernels.layer_norm, begin, end);
+}
+
+void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct cpu_device *device = call->device;
+
+    device->kernels.softmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin,
+                            end);
+}
+
+const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_output(node, 0)->type == ACCEL_I32
+               ? NULL
+               : "x has to be F32 and y I32";
+}
+
+void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct cpu_device *device = call->device;
+
+    device->kernels.argmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin, end);
+}
+
+const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32
+               ? NULL
+               : "x and frequency have to be F32 and position I32";
+}
+
+uint64_t cpu_rotary_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    return x->dims[0] < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
+}
+
+/* Of a single token its heads, in elements; else tokens. */
+uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+
+    if (x->dims[0] != 1)
+        return x->dims[0];
+    *out_grain = x->dims[2];
+    return x->dims[1] * x->dims[2];
+}
+
+void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct cpu_device *device = call->device;
+    const struct accel_rotary *attributes = call->attributes;
+    const struct sdk_tensor *x = call->inputs[0];
+    const uint32_t one = x->dims[0] == 1;
+    struct cpu_rotary rotary = {
+        .x = (const float *)x->planes[0] + (one ? begin : 0),
+        .y = (float *)call->outputs[0]->planes[0] + (one ? begin : 0),
+        .heads = one ? (end - begin) / x->dims[2] : x->dims[1],
+        .size = x->dims[2],
+        .position = call->inputs[1]->planes[0],
+        .frequency = call->inputs[2]->planes[0],
+        .pairs = call->inputs[2]->width,
+        .pairing = attributes->pairing,
+        .scale = attributes->scale,
+    };
+
+    device->kernels.rotary(&rotary, one ? 0 : begin, one ? 1 : end);
+}
+
+const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    /* Rows are moved as they are: any type of 32 bits will do. */
+    if (sdk_input(node, 0)->type != ACCEL_F32 && sdk_input(node, 0)->type != ACCEL_I32)
+        return "x has to be F32 or I32";
+    return sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "index has to be I32";
+}
+
+uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[1]->width;
+}
+
+void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct sdk_tensor *x = call->inputs[0];
+    const int32_t *index = call->inputs[1]->planes[0];
+    uint64_t rows = x->dims[0];
+    uint64_t row = x->rows * x->width / rows;
+    const float *from = x->planes[0];
+    float *to = call->outputs[0]->planes[0];
+
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t source = index[i] >= 0 && (uint64_t)index[i] < rows ? (uint64_t)index[i] : 0;
+
+        memcpy(to + i * row, from + source * row, row * sizeof *to);
+    }
+}
