@@ -13,8 +13,8 @@ struct cpu_device {
     struct accel_format formats[CPU_PLANAR]; /* of the places that stand for one type */
 };
 
-/* All rows of all operators: what the backend offers. */
+/* All rows of all operators: what the backend offers. table.c checks that the number is right. */
 #define CPU_OPERATORS 75u
-extern const struct sdk_kernel cpu_operators[CPU_OPERATORS];
+extern const struct sdk_kernel cpu_operators[];
 
 #endif

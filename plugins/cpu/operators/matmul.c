@@ -12,14 +12,13 @@
 /* Levels in a table lie on no grid of 8 bits, so that many rows of x are multiplied with them as floats. */
 static uint32_t form_of(const struct sdk_call *call)
 {
-    const uint32_t type = call->inputs[1]->type;
+    const uint32_t weight = cpu_variant_weight(call->variant), type = call->inputs[1]->type;
 
     if ((call->variant & CPU_ROUNDED) == 0)
         return FORM_ROWS32;
-    if ((call->variant & 0xffu) <= CPU_BF16)
+    if (weight <= CPU_BF16)
         return FORM_ROWS16;
-    return (call->variant & 0xffu) == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? FORM_EITHER
-                                                                                                  : FORM_ROWS8;
+    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? FORM_EITHER : FORM_ROWS8;
 }
 
 /* The form that so many rows take; 0: none. */
@@ -33,7 +32,7 @@ static uint32_t form_at(const struct sdk_call *call, uint64_t rows)
         return many ? FORM_ROWS32 : 0;
     if (form == FORM_ROWS16)
         return many ? FORM_ROWS16 : 0;
-    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[call->variant & 0xffu] != NULL)
+    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[cpu_variant_weight(call->variant)] != NULL)
         return FORM_ROWS16;
     return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
 }
@@ -82,7 +81,7 @@ static const char *rounding_obstacle(const struct sdk_kernel *kernel, const stru
 {
     const struct accel_matmul *attributes = node->node->attributes;
     const struct cpu_device *device = node->device;
-    const uint32_t weight = kernel->variant & 0xffu;
+    const uint32_t weight = cpu_variant_weight(kernel->variant);
 
     if (weight > CPU_BF16)
         return attributes->rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
@@ -95,7 +94,7 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
 {
     const struct accel_value *w = sdk_input(node, 1);
 
-    if (cpu_weight_of(w->type) != (int)(kernel->variant & 0xffu))
+    if (cpu_weight_of(w->type) != (int)cpu_variant_weight(kernel->variant))
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
@@ -160,7 +159,7 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     const struct sdk_tensor *x = call->inputs[0];
     const struct sdk_tensor *bias = call->inputs[2];
     const struct sdk_tensor *residual = call->inputs[3];
-    uint32_t weight = call->variant & 0xffu;
+    uint32_t weight = cpu_variant_weight(call->variant);
     struct cpu_matmul matmul = {
         .m = x->rows,
         .n = call->inputs[1]->rows,

@@ -8,8 +8,14 @@
 
 #include "plugins/cpu/device.h"
 
-/* variant of the rows of matmul: the type of the weights, and whether x is rounded to 8 bits. */
+/* A variant has the type of the weights (enum cpu_weight; 0 where an operator reads none) and, with this bit, says that
+ * x is rounded first: to BF16 for weights in F16 and BF16, else to 8 bits. */
 #define CPU_ROUNDED 0x100u
+
+static inline uint32_t cpu_variant_weight(uint32_t variant)
+{
+    return variant & (CPU_ROUNDED - 1u);
+}
 
 /* Of one kernel: what sdk_kernel's functions of the same names do. Matmul shares out columns of y (rows of W), norms
  * and softmax rows, the others elements or tokens. */

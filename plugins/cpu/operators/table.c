@@ -46,7 +46,7 @@
         .scratch = cpu_attention_scratch, .work = cpu_attention_work                                                   \
     }
 
-const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
+const struct sdk_kernel cpu_operators[] = {
     MATMUL8(CPU_Q8_0, "q8_0"),
     MATMUL8(CPU_Q4_0, "q4_0"),
     MATMUL8(CPU_Q4_1, "q4_1"),
@@ -124,3 +124,5 @@ const struct sdk_kernel cpu_operators[CPU_OPERATORS] = {
     ROW(ACCEL_OP_GATHER, 0, "gather", cpu_gather_check, gather, gather, elements),
     ROW(ACCEL_OP_ARGMAX, 0, "argmax", cpu_argmax_check, argmax, rows, rows),
 };
+
+_Static_assert(sizeof cpu_operators / sizeof *cpu_operators == CPU_OPERATORS, "CPU_OPERATORS counts the rows");
