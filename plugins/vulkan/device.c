@@ -7,8 +7,8 @@
 #include "plugins/vulkan/vulkan.h"
 #include "sdk/gpu/host.h"
 
-int32_t vulkan_take(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
-                    struct accel_error *error)
+int32_t vulkan_allocate(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                        struct accel_error *error)
 {
     return device->host->allocate(device->host, memory_class, bytes, 64, out_memory, error);
 }

@@ -163,7 +163,7 @@ int32_t vulkan_list_create(struct gpu_device *device, const struct gpu_dispatch 
     int32_t code;
 
     *out_list = NULL;
-    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, head + count * sizeof(VkDescriptorSet), &memory, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, head + count * sizeof(VkDescriptorSet), &memory, error);
     if (code != ACCEL_OK)
         return code;
     list = memory;

@@ -194,7 +194,7 @@ int32_t vulkan_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
     *out_memory = NULL;
     if (bytes > device->physical.largest_buffer)
         return no_memory(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, bytes, error);
-    code = vulkan_take(device, ACCEL_MEMORY_HOST, sizeof *memory, &taken, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_HOST, sizeof *memory, &taken, error);
     if (code != ACCEL_OK)
         return code;
     memory = taken;

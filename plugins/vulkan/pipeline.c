@@ -97,7 +97,7 @@ int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *
     int32_t code;
 
     *out_pipeline = NULL;
-    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, &memory, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, &memory, error);
     if (code != ACCEL_OK)
         return code;
     pipeline = memory;
@@ -163,7 +163,7 @@ static int32_t write_cache(struct gpu_device *device, VkPipelineCache cache, con
         return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
     /* Of a larger one the driver writes what fits, which plans count with. */
     count = count < VULKAN_CACHE_BYTES ? count : VULKAN_CACHE_BYTES;
-    code = vulkan_take(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
     if (code != ACCEL_OK)
         return code;
     /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */

@@ -85,7 +85,7 @@ int32_t vulkan_queue_create(struct gpu_device *device, struct gpu_queue **out_qu
 
     *out_queue = NULL;
     _Static_assert(sizeof *queue <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
-    code = vulkan_take(device, ACCEL_MEMORY_PROGRAM, sizeof *queue, &memory, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof *queue, &memory, error);
     if (code != ACCEL_OK)
         return code;
     queue = memory;

@@ -296,8 +296,8 @@ int32_t vulkan_validated(struct gpu_device *device, struct accel_error *error);
 void vulkan_barrier_all(const struct gpu_device *device, VkCommandBuffer buffer);
 
 /** Host memory of a handle, zeroed and counted under `memory_class`. */
-int32_t vulkan_take(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
-                    struct accel_error *error);
+int32_t vulkan_allocate(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                        struct accel_error *error);
 
 /* ---- slots of struct gpu_api, by file ---- */
 

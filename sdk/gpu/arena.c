@@ -24,7 +24,8 @@ int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t 
                        struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST, (items + 1) * (sizeof(void *) + sizeof(uint64_t)), &memory, error);
+    int32_t code =
+        gpu_allocate(room, ACCEL_MEMORY_HOST, (items + 1) * (sizeof(void *) + sizeof(uint64_t)), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -65,5 +66,5 @@ void gpu_arena_free(struct gpu_room *room, struct gpu_arena *arena)
 {
     for (uint32_t c = 0; arena->chunks != NULL && c < arena->count; c++)
         gpu_memory_drop(room, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, arena->chunks[c]);
-    gpu_give(room, arena->chunks);
+    gpu_release(room, arena->chunks);
 }

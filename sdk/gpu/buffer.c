@@ -10,7 +10,7 @@ static int32_t buffer_free(struct accel_driver_buffer *base) ACCEL_NOEXCEPT
     struct gpu_room *room = buffer->room;
 
     gpu_memory_drop(room, buffer->memory_class, PADDED(buffer->bytes), GPU_MEMORY_DEVICE, buffer->memory);
-    gpu_give(room, buffer);
+    gpu_release(room, buffer);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
 }
@@ -44,7 +44,7 @@ int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint
     if (padded > room->limits.memory_bytes)
         return sdk_error(error, ACCEL_E_LIMIT, "a buffer of %llu bytes, the device makes at most %llu",
                          (unsigned long long)bytes, (unsigned long long)room->limits.memory_bytes);
-    code = gpu_take(room, ACCEL_MEMORY_HOST, sizeof *buffer, &memory, error);
+    code = gpu_allocate(room, ACCEL_MEMORY_HOST, sizeof *buffer, &memory, error);
     if (code != ACCEL_OK)
         return code;
     buffer = memory;

@@ -265,23 +265,23 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
 
 /* ---- writing ---- */
 
-struct sum {
+struct output {
     struct accel_blob_writer writer; /* first: a driver hands its address back */
     XXH3_state_t *state;
     uint64_t bytes;
     int file;
 };
 
-static int32_t take(const struct accel_blob_writer *writer, const void *bytes, uint64_t count,
-                    struct accel_error *error)
+static int32_t write_bytes(const struct accel_blob_writer *writer, const void *bytes, uint64_t count,
+                           struct accel_error *error)
 {
-    struct sum *sum = (struct sum *)(uintptr_t)writer;
+    struct output *out = (struct output *)(uintptr_t)writer;
     const char *at = bytes;
 
-    XXH3_64bits_update(sum->state, bytes, count);
-    sum->bytes += count;
+    XXH3_64bits_update(out->state, bytes, count);
+    out->bytes += count;
     while (count > 0) {
-        ssize_t written = write(sum->file, at, count);
+        ssize_t written = write(out->file, at, count);
 
         if (written < 0 && errno == EINTR)
             continue;
@@ -295,7 +295,7 @@ static int32_t take(const struct accel_blob_writer *writer, const void *bytes, u
 
 /* Fills the file beside and gives it its name. What went wrong is in the error. What the file holds and this device has
  * not stays in it: kernels of other processes, and of modules that are gone. */
-static int32_t write_open(struct gpu_cache *cache, struct sum *sum, const struct content *before, const char *name,
+static int32_t write_open(struct gpu_cache *cache, struct output *out, const struct content *before, const char *name,
                           struct accel_error *error)
 {
     const void *others = before->block == NULL ? NULL : before->block + sizeof before->header;
@@ -303,23 +303,23 @@ static int32_t write_open(struct gpu_cache *cache, struct sum *sum, const struct
     uint64_t hash;
     int32_t code;
 
-    if (ftruncate(sum->file, 0) != 0 || lseek(sum->file, sizeof header, SEEK_SET) < 0)
+    if (ftruncate(out->file, 0) != 0 || lseek(out->file, sizeof header, SEEK_SET) < 0)
         return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
     code =
-        cache->api->cache_write(cache->device, others, others == NULL ? 0 : before->header.bytes, &sum->writer, error);
+        cache->api->cache_write(cache->device, others, others == NULL ? 0 : before->header.bytes, &out->writer, error);
     if (code != ACCEL_OK)
         return code;
-    hash = XXH3_64bits_digest(sum->state);
-    if (sum->bytes == 0 || sum->bytes > MOST_BYTES - sizeof header ||
-        (sum->bytes == cache->bytes && hash == cache->hash)) {
+    hash = XXH3_64bits_digest(out->state);
+    if (out->bytes == 0 || out->bytes > MOST_BYTES - sizeof header ||
+        (out->bytes == cache->bytes && hash == cache->hash)) {
         unlink(name); /* nothing new */
         return ACCEL_OK;
     }
-    fill_header(cache, sum->bytes, hash, &header);
-    if (pwrite(sum->file, &header, sizeof header, 0) != (ssize_t)sizeof header || fsync(sum->file) != 0 ||
+    fill_header(cache, out->bytes, hash, &header);
+    if (pwrite(out->file, &header, sizeof header, 0) != (ssize_t)sizeof header || fsync(out->file) != 0 ||
         rename(name, cache->file) != 0)
         return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
-    cache->bytes = sum->bytes;
+    cache->bytes = out->bytes;
     cache->hash = hash;
     return ACCEL_OK;
 }
@@ -351,23 +351,23 @@ static int open_beside(const char *name)
 static void store(struct gpu_cache *cache, const struct content *before)
 {
     char name[sizeof cache->file + 8];
-    struct sum sum = {.writer = {.size = sizeof sum.writer, .write = take}, .file = -1};
+    struct output out = {.writer = {.size = sizeof out.writer, .write = write_bytes}, .file = -1};
     struct accel_error error = {.code = ACCEL_OK};
 
     snprintf(name, sizeof name, "%s.new", cache->file);
-    sum.state = XXH3_createState();
-    if (sum.state == NULL) {
+    out.state = XXH3_createState();
+    if (out.state == NULL) {
         sdk_error(&error, ACCEL_E_MEMORY, "no memory");
-    } else if (make_folder(cache->folder) != 0 || (sum.file = open_beside(name)) < 0) {
+    } else if (make_folder(cache->folder) != 0 || (out.file = open_beside(name)) < 0) {
         if (errno != EWOULDBLOCK) /* then another process writes what it has compiled */
             sdk_error(&error, ACCEL_E_IO, "%s", strerror(errno));
     } else {
-        XXH3_64bits_reset(sum.state);
-        if (write_open(cache, &sum, before, name, &error) != ACCEL_OK)
+        XXH3_64bits_reset(out.state);
+        if (write_open(cache, &out, before, name, &error) != ACCEL_OK)
             unlink(name);
-        close(sum.file);
+        close(out.file);
     }
-    XXH3_freeState(sum.state);
+    XXH3_freeState(out.state);
     if (error.code != ACCEL_OK)
         sdk_log(cache->host, ACCEL_LOG_WARN, "driver=%s cache=%s text=\"the file cannot be written: %.300s\"",
                 cache->api->name, cache->file, error.text);

@@ -136,8 +136,9 @@ static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *grap
     struct gpu_program program = {.graph = graph};
     struct gpu_tensor *tensors;
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST,
-                            graph->value_count * sizeof(struct gpu_tensor) + gpu_program_bytes(graph), &memory, error);
+    int32_t code =
+        gpu_allocate(room, ACCEL_MEMORY_HOST, graph->value_count * sizeof(struct gpu_tensor) + gpu_program_bytes(graph),
+                     &memory, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -153,7 +154,7 @@ static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *grap
 
         code = claim_node(room, &program, tensors, &claim, sink, error);
     }
-    gpu_give(room, memory);
+    gpu_release(room, memory);
     return code;
 }
 

@@ -22,7 +22,7 @@ static void add_weights(const struct gpu_room *room, const struct accel_graph *c
     for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
         const struct accel_value *value = graphs[g]->values[v];
         struct gpu_tensor tensor = {.rows = 0};
-        struct gpu_lie lie;
+        struct gpu_storage storage;
         uint32_t known = 0;
 
         if (value->role != ACCEL_ROLE_WEIGHT)
@@ -36,10 +36,11 @@ static void add_weights(const struct gpu_room *room, const struct accel_graph *c
         if (known)
             continue;
         gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
-        gpu_lie_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &lie);
-        out->weights += gpu_lie_all(&lie);
-        out->stage = gpu_lie_all(&lie) > out->stage ? gpu_lie_all(&lie) : out->stage;
-        out->host += sizeof(struct gpu_kept) + strlen(value->key) + 1 + (uint64_t)lie.parts * lie.planes * PLACE_BYTES;
+        gpu_storage_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &storage);
+        out->weights += gpu_storage_total(&storage);
+        out->stage = gpu_storage_total(&storage) > out->stage ? gpu_storage_total(&storage) : out->stage;
+        out->host +=
+            sizeof(struct gpu_weight) + strlen(value->key) + 1 + (uint64_t)storage.parts * storage.planes * PLACE_BYTES;
     }
 }
 
@@ -91,7 +92,7 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         if (code != ACCEL_OK)
             return code;
         out->scratch = scratch > out->scratch ? scratch : out->scratch;
-        out->program += gpu_program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_TAKES) +
+        out->program += gpu_program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_RECORDINGS) +
                         (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
         out->program += launches * (sizeof(struct gpu_compiled) + sizeof(struct gpu_hold));
         out->host += gpu_skeleton_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;

@@ -7,7 +7,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/cache.h \
 	%D%/host.h \
 	%D%/kernel.h \
-	%D%/line.h \
+	%D%/timeline.h \
 	%D%/room.h \
 	%D%/arena.c \
 	%D%/buffer.c \

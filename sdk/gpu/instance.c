@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-int32_t gpu_take(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
-                 struct accel_error *error)
+int32_t gpu_allocate(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                     struct accel_error *error)
 {
     *out_memory = NULL;
     return room->host->allocate(room->host, memory_class, bytes == 0 ? 1 : bytes, 64, out_memory, error);
 }
 
-void gpu_give(const struct gpu_room *room, void *memory)
+void gpu_release(const struct gpu_room *room, void *memory)
 {
     room->host->release(room->host, memory);
 }
@@ -196,7 +196,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     room->precompiles = precompiles(sdk_setting(settings, setting_count, "precompile"));
     gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
     room->host->clock(room->host, &opened);
-    atomic_init(&room->kept, opened);
+    atomic_init(&room->stored, opened);
     pthread_mutex_init(&room->lock, NULL);
     pthread_mutex_init(&room->transfer.lock, NULL);
     if (room->limits.in_flight > GPU_IN_FLIGHT)

@@ -131,14 +131,14 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
     range->offset = home->offset;
     range->bytes = part_bytes(bind->tensor, bind->part, bind->plane);
     if (home->container != NULL) {
-        const struct gpu_kept *kept = &home->container->kept[home->weight];
+        const struct gpu_weight *weight = &home->container->weights[home->weight];
         const struct gpu_place *place =
-            &home->container->places[kept->places + (uint64_t)bind->part * kept->lie.planes + bind->plane];
+            &home->container->places[weight->places + (uint64_t)bind->part * weight->storage.planes + bind->plane];
 
         /* A reshaped weight has another shape, and lies as the weight does. */
-        if (bind->tensor->parts != kept->lie.parts ||
-            range->bytes != gpu_lie_bytes(&kept->lie, bind->part, bind->plane))
-            fail(emitter, ACCEL_E_UNSUPPORTED, "weight %s is read under another shape", kept->key);
+        if (bind->tensor->parts != weight->storage.parts ||
+            range->bytes != gpu_storage_bytes(&weight->storage, bind->part, bind->plane))
+            fail(emitter, ACCEL_E_UNSUPPORTED, "weight %s is read under another shape", weight->key);
         range->memory = home->container->arena.chunks[place->chunk];
         range->offset = place->offset;
     }

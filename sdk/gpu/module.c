@@ -32,7 +32,7 @@ static int32_t program_create(struct gpu_room *room, struct gpu_program *program
                               struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_PROGRAM, gpu_program_bytes(graph), &memory, error);
+    int32_t code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, gpu_program_bytes(graph), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -53,7 +53,7 @@ int32_t gpu_program_walk(struct gpu_module *module, const struct gpu_program *pr
         .room = room, .module = module, .graph = program->graph, .mode = mode, .error = error};
     struct gpu_skeleton skeleton;
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(program->graph), &memory, error);
+    int32_t code = gpu_allocate(room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(program->graph), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -62,7 +62,7 @@ int32_t gpu_program_walk(struct gpu_module *module, const struct gpu_program *pr
         gpu_lower_node(&emitter, program, skeleton.tensors, skeleton.scratches, n);
     *out_scratch = skeleton.scratch_bytes;
     *out_launches = emitter.count;
-    gpu_give(room, memory);
+    gpu_release(room, memory);
     return emitter.code;
 }
 
@@ -135,10 +135,10 @@ static int32_t module_free(struct accel_driver_module *base) ACCEL_NOEXCEPT
     struct gpu_room *room = module->room;
 
     for (uint32_t p = 0; p < module->program_count; p++)
-        gpu_give(room, module->programs[p].rows);
+        gpu_release(room, module->programs[p].rows);
     gpu_arena_free(room, &module->constants);
     gpu_pipeline_drop(module);
-    gpu_give(room, module);
+    gpu_release(room, module);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
 }
@@ -150,8 +150,8 @@ static int32_t module_scratch(struct accel_driver_module *base, uint32_t program
     struct gpu_module *module = (struct gpu_module *)base;
     struct gpu_skeleton skeleton;
     void *memory = NULL;
-    int32_t code =
-        gpu_take(module->room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(module->programs[program].graph), &memory, error);
+    int32_t code = gpu_allocate(module->room, ACCEL_MEMORY_HOST, gpu_skeleton_bytes(module->programs[program].graph),
+                                &memory, error);
 
     (void)ranks;
     if (code != ACCEL_OK)
@@ -159,7 +159,7 @@ static int32_t module_scratch(struct accel_driver_module *base, uint32_t program
     gpu_skeleton_make(module->room, &module->programs[program], symbols, memory, &skeleton);
     *out_bytes = skeleton.scratch_bytes;
     *out_alignment = GPU_ALIGNMENT;
-    gpu_give(module->room, memory);
+    gpu_release(module->room, memory);
     return ACCEL_OK;
 }
 
@@ -202,8 +202,8 @@ int32_t gpu_module_create(struct gpu_room *room, const struct accel_graph *const
 {
     struct gpu_module *module;
     void *memory = NULL;
-    int32_t code =
-        gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *module + graph_count * sizeof(struct gpu_program), &memory, error);
+    int32_t code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, sizeof *module + graph_count * sizeof(struct gpu_program),
+                                &memory, error);
 
     *out_module = NULL;
     if (code != ACCEL_OK)

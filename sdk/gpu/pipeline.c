@@ -71,11 +71,11 @@ int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, 
     *out_compiled = find_held(module, key);
     if (*out_compiled != NULL)
         return ACCEL_OK;
-    code = gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *fresh, &memory, error);
+    code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, sizeof *fresh, &memory, error);
     if (code == ACCEL_OK)
-        code = gpu_take(room, ACCEL_MEMORY_PROGRAM, sizeof *hold, &held, error);
+        code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, sizeof *hold, &held, error);
     if (code != ACCEL_OK) {
-        gpu_give(room, memory);
+        gpu_release(room, memory);
         return code;
     }
     fresh = memory;
@@ -94,7 +94,7 @@ int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, 
     hold->next = module->holds;
     module->holds = hold;
     pthread_mutex_unlock(&room->lock);
-    gpu_give(room, memory);
+    gpu_release(room, memory);
     *out_compiled = hold->compiled;
     return ACCEL_OK;
 }
@@ -102,10 +102,10 @@ int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, 
 /* Compilers take minutes for a large model, and a process may be ended meanwhile: what was made until then is kept. */
 static void keep_meanwhile(struct gpu_room *room)
 {
-    uint64_t now = 0, kept = atomic_load(&room->kept);
+    uint64_t now = 0, stored = atomic_load(&room->stored);
 
     room->host->clock(room->host, &now);
-    if (now - kept >= GPU_KEEP_NANOSECONDS && atomic_compare_exchange_strong(&room->kept, &kept, now))
+    if (now - stored >= GPU_KEEP_NANOSECONDS && atomic_compare_exchange_strong(&room->stored, &stored, now))
         gpu_pipeline_keep(room);
 }
 
@@ -286,7 +286,7 @@ void gpu_pipeline_drop(struct gpu_module *module)
         if (last && hold->compiled->pipeline != NULL)
             room->api->pipeline_free(room->device, hold->compiled->pipeline);
         if (last)
-            gpu_give(room, hold->compiled);
-        gpu_give(room, hold);
+            gpu_release(room, hold->compiled);
+        gpu_release(room, hold);
     }
 }

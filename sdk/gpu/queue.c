@@ -7,97 +7,99 @@
  * Nothing is submitted meanwhile; values are handed out all the same. A value whose wait failed on another queue fails
  * when it is over, since the API runs it anyway.
  */
-#include "sdk/gpu/line.h"
+#include "sdk/gpu/timeline.h"
 
 #include <string.h>
 
 /* ---- the timeline ---- */
 
-static void fail_at(struct gpu_line *line, uint64_t value, int32_t code, const struct accel_error *why)
+static void fail_at(struct gpu_timeline *timeline, uint64_t value, int32_t code, const struct accel_error *why)
 {
-    if (atomic_load(&line->failed) != 0)
+    if (atomic_load(&timeline->failed) != 0)
         return;
-    line->failure = (struct accel_error){.code = ACCEL_OK};
+    timeline->failure = (struct accel_error){.code = ACCEL_OK};
     if (why != NULL && why->code != ACCEL_OK)
-        line->failure = *why;
-    sdk_error(&line->failure, code, "value %llu of the queue failed", (unsigned long long)value);
-    line->failure.code = code;
-    atomic_store(&line->failed, value);
+        timeline->failure = *why;
+    sdk_error(&timeline->failure, code, "value %llu of the queue failed", (unsigned long long)value);
+    timeline->failure.code = code;
+    atomic_store(&timeline->failed, value);
 }
 
 /* Whether a value of another queue has failed, or failed before that queue was reset. */
 static uint32_t wait_failed(const struct accel_wait *wait)
 {
-    struct gpu_line *other = (struct gpu_line *)wait->queue;
+    struct gpu_timeline *other = (struct gpu_timeline *)wait->queue;
     uint64_t failed = atomic_load(&other->failed);
 
     return (failed != 0 && wait->value >= failed) ||
            (other->void_last != 0 && wait->value >= other->void_first && wait->value <= other->void_last);
 }
 
-static void pop(struct gpu_line *line)
+static void pop(struct gpu_timeline *timeline)
 {
-    const struct gpu_entry *entry = &line->entries[line->first];
+    const struct gpu_entry *entry = &timeline->entries[timeline->first];
 
-    line->upload.tail = entry->upload_head;
-    line->download.tail = entry->download_head;
-    line->first = (line->first + 1) % line->room->limits.in_flight;
-    line->count--;
+    timeline->upload.tail = entry->upload_head;
+    timeline->download.tail = entry->download_head;
+    timeline->first = (timeline->first + 1) % timeline->room->limits.in_flight;
+    timeline->count--;
 }
 
 /* Ends the entries that the API's counter has passed. Under the lock. */
-static void settle(struct gpu_line *line, uint64_t counter)
+static void settle(struct gpu_timeline *timeline, uint64_t counter)
 {
-    while (line->count != 0 && line->entries[line->first].value <= counter) {
-        const struct gpu_entry *entry = &line->entries[line->first];
+    while (timeline->count != 0 && timeline->entries[timeline->first].value <= counter) {
+        const struct gpu_entry *entry = &timeline->entries[timeline->first];
 
         for (uint32_t w = 0; w < entry->wait_count; w++)
             if (wait_failed(&entry->waits[w]))
-                fail_at(line, entry->value, ACCEL_E_DEPENDS, NULL);
-        if (atomic_load(&line->failed) == 0) {
+                fail_at(timeline, entry->value, ACCEL_E_DEPENDS, NULL);
+        if (atomic_load(&timeline->failed) == 0) {
             for (uint32_t f = 0; f < entry->fetch_count; f++)
-                memcpy(entry->fetches[f].host, line->download.address + entry->fetches[f].at, entry->fetches[f].bytes);
-            atomic_store(&line->completed, entry->value);
+                memcpy(entry->fetches[f].host, timeline->download.address + entry->fetches[f].at,
+                       entry->fetches[f].bytes);
+            atomic_store(&timeline->completed, entry->value);
         }
-        pop(line);
+        pop(timeline);
     }
 }
 
-static int32_t look(struct gpu_line *line, struct accel_error *error)
+static int32_t look(struct gpu_timeline *timeline, struct accel_error *error)
 {
     uint64_t counter = 0;
-    int32_t code = line->room->api->completed(line->queue, &counter, error);
+    int32_t code = timeline->room->api->completed(timeline->queue, &counter, error);
 
-    pthread_mutex_lock(&line->lock);
-    settle(line, counter);
-    pthread_mutex_unlock(&line->lock);
+    pthread_mutex_lock(&timeline->lock);
+    settle(timeline, counter);
+    pthread_mutex_unlock(&timeline->lock);
     return code;
 }
 
 /* After a failure of the API: nothing runs any more, and what had not been reached has failed. */
-static void drain(struct gpu_line *line, int32_t code, const struct accel_error *why)
+static void drain(struct gpu_timeline *timeline, int32_t code, const struct accel_error *why)
 {
     uint64_t counter = 0;
 
-    line->room->api->wait(line->queue, line->sent, UINT64_MAX, NULL);
-    line->room->api->completed(line->queue, &counter, NULL);
-    pthread_mutex_lock(&line->lock);
-    settle(line, counter);
-    if (line->count != 0)
-        fail_at(line, line->entries[line->first].value, code, why);
-    while (line->count != 0)
-        pop(line);
-    pthread_mutex_unlock(&line->lock);
+    timeline->room->api->wait(timeline->queue, timeline->sent, UINT64_MAX, NULL);
+    timeline->room->api->completed(timeline->queue, &counter, NULL);
+    pthread_mutex_lock(&timeline->lock);
+    settle(timeline, counter);
+    if (timeline->count != 0)
+        fail_at(timeline, timeline->entries[timeline->first].value, code, why);
+    while (timeline->count != 0)
+        pop(timeline);
+    pthread_mutex_unlock(&timeline->lock);
 }
 
-uint32_t gpu_line_over(struct gpu_line *line, uint64_t value)
+uint32_t gpu_timeline_over(struct gpu_timeline *timeline, uint64_t value)
 {
     uint32_t over;
 
-    look(line, NULL);
-    pthread_mutex_lock(&line->lock);
-    over = atomic_load(&line->completed) >= value || (line->count == 0 && !(line->is_building && value > line->past));
-    pthread_mutex_unlock(&line->lock);
+    look(timeline, NULL);
+    pthread_mutex_lock(&timeline->lock);
+    over = atomic_load(&timeline->completed) >= value ||
+           (timeline->count == 0 && !(timeline->is_building && value > timeline->past));
+    pthread_mutex_unlock(&timeline->lock);
     return over;
 }
 
@@ -105,44 +107,45 @@ uint32_t gpu_line_over(struct gpu_line *line, uint64_t value)
 
 static int32_t queue_free(struct accel_driver_queue *base) ACCEL_NOEXCEPT
 {
-    struct gpu_line *line = (struct gpu_line *)base;
-    struct gpu_room *room = line->room;
+    struct gpu_timeline *timeline = (struct gpu_timeline *)base;
+    struct gpu_room *room = timeline->room;
 
-    if (line->queue != NULL)
-        room->api->queue_free(line->queue);
-    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, line->upload.bytes, GPU_MEMORY_UPLOAD, line->upload.memory);
-    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, line->download.bytes, GPU_MEMORY_DOWNLOAD, line->download.memory);
-    pthread_mutex_destroy(&line->lock);
-    gpu_give(room, line);
+    if (timeline->queue != NULL)
+        room->api->queue_free(timeline->queue);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, timeline->upload.bytes, GPU_MEMORY_UPLOAD, timeline->upload.memory);
+    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, timeline->download.bytes, GPU_MEMORY_DOWNLOAD,
+                    timeline->download.memory);
+    pthread_mutex_destroy(&timeline->lock);
+    gpu_release(room, timeline);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
 }
 
 /* Values that are reached already need no wait, and the queue's own come first anyway. */
-static uint32_t take_waits(struct gpu_line *line, const struct accel_wait *waits, uint32_t wait_count,
+static uint32_t take_waits(struct gpu_timeline *timeline, const struct accel_wait *waits, uint32_t wait_count,
                            struct gpu_entry *entry)
 {
     entry->wait_count = 0;
-    line->point_count = 0;
+    timeline->point_count = 0;
     for (uint32_t w = 0; w < wait_count; w++) {
-        struct gpu_line *other = (struct gpu_line *)waits[w].queue;
+        struct gpu_timeline *other = (struct gpu_timeline *)waits[w].queue;
 
         if (wait_failed(&waits[w]))
             return 1;
-        if (other == line || atomic_load(&other->completed) >= waits[w].value)
+        if (other == timeline || atomic_load(&other->completed) >= waits[w].value)
             continue;
         entry->waits[entry->wait_count++] = waits[w];
-        line->points[line->point_count++] = (struct gpu_point){.queue = other->queue, .value = waits[w].value};
+        timeline->points[timeline->point_count++] = (struct gpu_point){.queue = other->queue, .value = waits[w].value};
     }
     return 0;
 }
 
-static int32_t refuse(struct gpu_line *line, uint32_t wait_count, struct accel_error *error)
+static int32_t refuse(struct gpu_timeline *timeline, uint32_t wait_count, struct accel_error *error)
 {
     if (wait_count > GPU_WAITS)
         return sdk_error(error, ACCEL_E_LIMIT, "%u waits in one submit, at most %u are taken", wait_count, GPU_WAITS);
-    if (line->count == line->room->limits.in_flight)
-        return sdk_error(error, ACCEL_E_AGAIN, "the queue has %u submits in flight", line->room->limits.in_flight);
+    if (timeline->count == timeline->room->limits.in_flight)
+        return sdk_error(error, ACCEL_E_AGAIN, "the queue has %u submits in flight", timeline->room->limits.in_flight);
     return ACCEL_OK;
 }
 
@@ -150,106 +153,106 @@ static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_
                             const struct accel_wait *waits, uint32_t wait_count, uint64_t *out_value,
                             struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_line *line = (struct gpu_line *)base;
+    struct gpu_timeline *timeline = (struct gpu_timeline *)base;
     struct gpu_entry *entry;
     struct accel_error why = {.code = ACCEL_OK};
     uint32_t begun = 0;
     int32_t code;
 
     *out_value = 0;
-    if (atomic_load(&line->failed) != 0) {
-        *out_value = ++line->last;
+    if (atomic_load(&timeline->failed) != 0) {
+        *out_value = ++timeline->last;
         return ACCEL_OK;
     }
-    look(line, NULL);
-    code = refuse(line, wait_count, error);
+    look(timeline, NULL);
+    code = refuse(timeline, wait_count, error);
     if (code != ACCEL_OK)
         return code;
-    pthread_mutex_lock(&line->lock);
-    entry = &line->entries[(line->first + line->count) % line->room->limits.in_flight];
-    pthread_mutex_unlock(&line->lock);
+    pthread_mutex_lock(&timeline->lock);
+    entry = &timeline->entries[(timeline->first + timeline->count) % timeline->room->limits.in_flight];
+    pthread_mutex_unlock(&timeline->lock);
     entry->fetch_count = 0;
-    if (take_waits(line, waits, wait_count, entry)) {
-        pthread_mutex_lock(&line->lock);
-        fail_at(line, ++line->last, ACCEL_E_DEPENDS, NULL);
-        pthread_mutex_unlock(&line->lock);
-        *out_value = line->last;
+    if (take_waits(timeline, waits, wait_count, entry)) {
+        pthread_mutex_lock(&timeline->lock);
+        fail_at(timeline, ++timeline->last, ACCEL_E_DEPENDS, NULL);
+        pthread_mutex_unlock(&timeline->lock);
+        *out_value = timeline->last;
         return ACCEL_OK;
     }
-    code = gpu_line_steps(line, steps, step_count, entry, &begun, &why);
+    code = gpu_timeline_steps(timeline, steps, step_count, entry, &begun, &why);
     if (code != ACCEL_OK && !begun) {
         if (error != NULL && error->code == ACCEL_OK)
             *error = why;
         return code;
     }
-    entry->value = *out_value = line->last;
-    pthread_mutex_lock(&line->lock);
-    line->count++;
-    pthread_mutex_unlock(&line->lock);
+    entry->value = *out_value = timeline->last;
+    pthread_mutex_lock(&timeline->lock);
+    timeline->count++;
+    pthread_mutex_unlock(&timeline->lock);
     if (code != ACCEL_OK)
-        drain(line, code, &why);
+        drain(timeline, code, &why);
     return ACCEL_OK;
 }
 
-static int32_t verdict(const struct gpu_line *line, uint64_t value, struct accel_error *error)
+static int32_t verdict(const struct gpu_timeline *timeline, uint64_t value, struct accel_error *error)
 {
-    uint64_t failed = atomic_load(&line->failed);
+    uint64_t failed = atomic_load(&timeline->failed);
 
-    if (value >= line->void_first && value <= line->void_last && line->void_last != 0)
+    if (value >= timeline->void_first && value <= timeline->void_last && timeline->void_last != 0)
         return sdk_error(error, ACCEL_E_DEPENDS, "value %llu failed before the queue was reset",
                          (unsigned long long)value);
     if (value == failed) {
         if (error != NULL && error->code == ACCEL_OK)
-            *error = line->failure;
-        return line->failure.code;
+            *error = timeline->failure;
+        return timeline->failure.code;
     }
     return sdk_error(error, ACCEL_E_DEPENDS, "value %llu comes after value %llu, which failed: %s",
-                     (unsigned long long)value, (unsigned long long)failed, line->failure.text);
+                     (unsigned long long)value, (unsigned long long)failed, timeline->failure.text);
 }
 
 /* 1: the value is over, and *out_code says how. */
-static uint32_t is_over(struct gpu_line *line, uint64_t value, int32_t *out_code, struct accel_error *error)
+static uint32_t is_over(struct gpu_timeline *timeline, uint64_t value, int32_t *out_code, struct accel_error *error)
 {
-    uint64_t failed = atomic_load(&line->failed);
+    uint64_t failed = atomic_load(&timeline->failed);
 
     *out_code = ACCEL_OK;
-    if (line->void_last != 0 && value >= line->void_first && value <= line->void_last) {
-        *out_code = verdict(line, value, error);
+    if (timeline->void_last != 0 && value >= timeline->void_first && value <= timeline->void_last) {
+        *out_code = verdict(timeline, value, error);
         return 1;
     }
-    if (atomic_load(&line->completed) >= value)
+    if (atomic_load(&timeline->completed) >= value)
         return 1;
     if (failed == 0 || value < failed)
         return 0;
     /* What follows a failure may still run, and write where its reads go. */
-    if (line->count != 0)
-        drain(line, ACCEL_E_DEPENDS, NULL);
-    *out_code = verdict(line, value, error);
+    if (timeline->count != 0)
+        drain(timeline, ACCEL_E_DEPENDS, NULL);
+    *out_code = verdict(timeline, value, error);
     return 1;
 }
 
 static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint64_t deadline,
                           struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_line *line = (struct gpu_line *)base;
+    struct gpu_timeline *timeline = (struct gpu_timeline *)base;
     struct accel_error why = {.code = ACCEL_OK};
     int32_t code = ACCEL_OK;
     int32_t got;
 
-    if (is_over(line, value, &code, error))
+    if (is_over(timeline, value, &code, error))
         return code;
-    got = line->room->api->wait(line->queue, value, deadline, &why);
+    got = timeline->room->api->wait(timeline->queue, value, deadline, &why);
     if (got == ACCEL_OK || got == ACCEL_E_TIMEOUT) {
-        int32_t seen = look(line, &why);
+        int32_t seen = look(timeline, &why);
 
         got = seen == ACCEL_OK ? got : seen;
     }
-    if (is_over(line, value, &code, error))
+    if (is_over(timeline, value, &code, error))
         return code;
     if (got == ACCEL_E_TIMEOUT)
         return sdk_error(error, ACCEL_E_TIMEOUT, "value %llu is not reached yet", (unsigned long long)value);
-    drain(line, got == ACCEL_OK ? ACCEL_E_INTERNAL : got, &why);
-    if (is_over(line, value, &code, error))
+    drain(timeline, got == ACCEL_OK ? ACCEL_E_INTERNAL : got, &why);
+    if (is_over(timeline, value, &code, error))
         return code;
     return sdk_error(error, ACCEL_E_INTERNAL, "value %llu was never submitted", (unsigned long long)value);
 }
@@ -257,34 +260,34 @@ static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint6
 static int32_t queue_completed(struct accel_driver_queue *base, uint64_t *out_value,
                                struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_line *line = (struct gpu_line *)base;
+    struct gpu_timeline *timeline = (struct gpu_timeline *)base;
 
     (void)error;
     /* A failure is told by `wait`; what was reached before it stays reached. */
-    look(line, NULL);
-    *out_value = atomic_load(&line->completed);
+    look(timeline, NULL);
+    *out_value = atomic_load(&timeline->completed);
     return ACCEL_OK;
 }
 
 static int32_t queue_reset(struct accel_driver_queue *base, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_line *line = (struct gpu_line *)base;
+    struct gpu_timeline *timeline = (struct gpu_timeline *)base;
     uint64_t failed;
     int32_t code;
 
-    look(line, NULL);
-    drain(line, ACCEL_E_DEPENDS, NULL);
-    code = line->room->api->reset(line->queue, error);
+    look(timeline, NULL);
+    drain(timeline, ACCEL_E_DEPENDS, NULL);
+    code = timeline->room->api->reset(timeline->queue, error);
     if (code != ACCEL_OK)
         return code;
-    pthread_mutex_lock(&line->lock);
-    failed = atomic_load(&line->failed);
+    pthread_mutex_lock(&timeline->lock);
+    failed = atomic_load(&timeline->failed);
     if (failed != 0) {
-        line->void_first = failed;
-        line->void_last = line->last;
+        timeline->void_first = failed;
+        timeline->void_last = timeline->last;
     }
-    atomic_store(&line->failed, 0);
-    pthread_mutex_unlock(&line->lock);
+    atomic_store(&timeline->failed, 0);
+    pthread_mutex_unlock(&timeline->lock);
     return ACCEL_OK;
 }
 
@@ -309,7 +312,7 @@ static int32_t make_ring(struct gpu_room *room, struct gpu_ring *ring, uint64_t 
 
 uint64_t gpu_queue_bytes(const struct gpu_limits *limits)
 {
-    return sizeof(struct gpu_line) + limits->in_flight * sizeof(struct gpu_entry) +
+    return sizeof(struct gpu_timeline) + limits->in_flight * sizeof(struct gpu_entry) +
            GPU_OPERATIONS * sizeof(struct gpu_operation) + GPU_UPLOAD_BYTES + (limits->reads ? 0 : GPU_DOWNLOAD_BYTES);
 }
 
@@ -318,30 +321,31 @@ int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_q
 {
     struct gpu_room *room = (struct gpu_room *)base;
     uint64_t entries = room->limits.in_flight * sizeof(struct gpu_entry);
-    struct gpu_line *line;
+    struct gpu_timeline *timeline;
     void *memory = NULL;
-    int32_t code = gpu_take(room, ACCEL_MEMORY_PROGRAM,
-                            sizeof *line + entries + GPU_OPERATIONS * sizeof(struct gpu_operation), &memory, error);
+    int32_t code =
+        gpu_allocate(room, ACCEL_MEMORY_PROGRAM,
+                     sizeof *timeline + entries + GPU_OPERATIONS * sizeof(struct gpu_operation), &memory, error);
 
     *out_queue = NULL;
     if (code != ACCEL_OK)
         return code;
-    line = memory;
-    line->base.table = &queue_table;
-    line->room = room;
-    line->entries = (struct gpu_entry *)(line + 1);
-    line->operations = (struct gpu_operation *)(void *)((char *)line->entries + entries);
-    pthread_mutex_init(&line->lock, NULL);
+    timeline = memory;
+    timeline->base.table = &queue_table;
+    timeline->room = room;
+    timeline->entries = (struct gpu_entry *)(timeline + 1);
+    timeline->operations = (struct gpu_operation *)(void *)((char *)timeline->entries + entries);
+    pthread_mutex_init(&timeline->lock, NULL);
     atomic_fetch_add(&room->children, 1);
-    code = room->api->queue_create(room->device, &line->queue, error);
+    code = room->api->queue_create(room->device, &timeline->queue, error);
     if (code == ACCEL_OK)
-        code = make_ring(room, &line->upload, GPU_UPLOAD_BYTES, GPU_MEMORY_UPLOAD, error);
+        code = make_ring(room, &timeline->upload, GPU_UPLOAD_BYTES, GPU_MEMORY_UPLOAD, error);
     if (code == ACCEL_OK && !room->limits.reads)
-        code = make_ring(room, &line->download, GPU_DOWNLOAD_BYTES, GPU_MEMORY_DOWNLOAD, error);
+        code = make_ring(room, &timeline->download, GPU_DOWNLOAD_BYTES, GPU_MEMORY_DOWNLOAD, error);
     if (code != ACCEL_OK) {
-        queue_free(&line->base);
+        queue_free(&timeline->base);
         return code;
     }
-    *out_queue = &line->base;
+    *out_queue = &timeline->base;
     return ACCEL_OK;
 }

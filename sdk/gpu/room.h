@@ -5,7 +5,7 @@
  * set.c, weights.c, state.c, buffer.c, queue.c: the objects of the driver ABI; arena.c: places in few memories;
  * transfer.c: copies outside of any queue.
  *
- * Locks: gpu_room.lock guards the list of pipelines, gpu_transfer.lock the transfer queue, gpu_line.lock what
+ * Locks: gpu_room.lock guards the list of pipelines, gpu_transfer.lock the transfer queue, gpu_timeline.lock what
  * `completed` may look at while another thread submits. None is held while the host is called.
  */
 #ifndef SDK_GPU_ROOM_H
@@ -84,16 +84,16 @@ struct gpu_room {
     struct gpu_cache cache;
     _Atomic uint32_t children; /* modules, containers, states, buffers, queues */
     _Atomic uint32_t fresh;    /* pipelines that were made since the cache was written */
-    _Atomic uint64_t kept;     /* when that was begun in the midst of compiling, on the host's clock */
+    _Atomic uint64_t stored;   /* when that was last begun while kernels were compiled, on the host's clock */
     uint32_t precompiles;      /* option precompile */
 };
 
 extern const struct accel_device_table gpu_device_table;
 
-/* Takes host memory of a class; zeroed. */
-int32_t gpu_take(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
-                 struct accel_error *error);
-void gpu_give(const struct gpu_room *room, void *memory);
+/* Host memory of a class, zeroed and counted there; given back by gpu_release, which takes NULL too. */
+int32_t gpu_allocate(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
+                     struct accel_error *error);
+void gpu_release(const struct gpu_room *room, void *memory);
 
 /* Has bytes counted by the host under a class, or given back (negative). */
 int32_t gpu_account(const struct gpu_room *room, uint32_t memory_class, int64_t bytes, struct accel_error *error);
@@ -177,8 +177,8 @@ void gpu_pipeline_drop(struct gpu_module *module);
 
 /* ---- shape.c ---- */
 
-/* How a weight lies on the device. `planes` is 0 where it cannot. */
-struct gpu_lie {
+/* How a weight is stored on the device. `planes` is 0 where it cannot be. */
+struct gpu_storage {
     const struct gpu_layout *layout; /* NULL: as in the file, rows padded to 4 bytes */
     uint64_t rows;
     uint64_t width;
@@ -190,13 +190,13 @@ struct gpu_lie {
     uint32_t tile;
 };
 
-void gpu_lie_of(const struct gpu_limits *limits, uint32_t type, uint32_t rank, uint64_t rows, uint64_t width,
-                struct gpu_lie *out_lie);
-uint64_t gpu_lie_rows(const struct gpu_lie *lie, uint32_t part);
+void gpu_storage_of(const struct gpu_limits *limits, uint32_t type, uint32_t rank, uint64_t rows, uint64_t width,
+                    struct gpu_storage *out_storage);
+uint64_t gpu_storage_rows(const struct gpu_storage *storage, uint32_t part);
 /* Bytes of a plane of a part, the last tile filled up. */
-uint64_t gpu_lie_bytes(const struct gpu_lie *lie, uint32_t part, uint32_t plane);
+uint64_t gpu_storage_bytes(const struct gpu_storage *storage, uint32_t part, uint32_t plane);
 /* Bytes of all planes and parts as an arena places them. */
-uint64_t gpu_lie_all(const struct gpu_lie *lie);
+uint64_t gpu_storage_total(const struct gpu_storage *storage);
 /* Bytes of a slot of a part of a state. */
 uint64_t gpu_state_pitch(uint32_t type, uint64_t width);
 /* Extents of a value; `most`: those are the highest. */
@@ -325,15 +325,15 @@ struct gpu_home {
 };
 
 /* A recording for one tuple of symbols. */
-struct gpu_take {
+struct gpu_recording {
     struct gpu_list *list;
     struct gpu_dispatch *dispatches;
     uint64_t *symbols;
-    struct gpu_line *line; /* queue of its last submit */
-    uint64_t value;        /* and its value; 0: none */
+    struct gpu_timeline *timeline; /* queue of its last submit */
+    uint64_t value;                /* and its value; 0: none */
 };
 
-#define GPU_TAKES 2u
+#define GPU_RECORDINGS 2u
 
 struct gpu_set {
     struct accel_driver_set base;
@@ -341,9 +341,9 @@ struct gpu_set {
     const struct gpu_program *program;
     struct gpu_skeleton skeleton;
     struct gpu_home *homes; /* per value, then per node for its scratch */
-    struct gpu_use *uses;   /* per launch; the same for all takes */
-    struct gpu_take takes[GPU_TAKES];
-    uint32_t take_count;
+    struct gpu_use *uses;   /* per launch; the same for all recordings */
+    struct gpu_recording recordings[GPU_RECORDINGS];
+    uint32_t recording_count;
     uint32_t launch_count;
 };
 
@@ -355,23 +355,24 @@ void gpu_skeleton_make(const struct gpu_room *room, const struct gpu_program *pr
 int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_description *description,
                        struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT;
 /* The recording for these symbols, or ACCEL_E_AGAIN where all are in flight with others. */
-int32_t gpu_set_take(struct gpu_set *set, const uint64_t *symbols, struct gpu_take **out_take,
-                     struct accel_error *error);
+int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct gpu_recording **out_recording,
+                          struct accel_error *error);
 /* Bytes of a set's bookkeeping with so many launches. */
-uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t takes);
+uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t recordings);
 
 /* ---- weights.c, state.c, buffer.c ---- */
 
-struct gpu_kept {
+/* A weight of a container. */
+struct gpu_weight {
     char *key;
     uint64_t places; /* first one: [part][plane] */
-    struct gpu_lie lie;
+    struct gpu_storage storage;
 };
 
 struct gpu_container {
     struct accel_driver_weights base;
     struct gpu_room *room;
-    struct gpu_kept *kept; /* sorted by key */
+    struct gpu_weight *weights; /* sorted by key */
     uint32_t count;
     struct gpu_place *places;
     struct gpu_arena arena;
@@ -419,12 +420,12 @@ int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint
 
 /* ---- queue.c ---- */
 
-struct gpu_line;
+struct gpu_timeline;
 /* Host memory of a queue. */
 uint64_t gpu_queue_bytes(const struct gpu_limits *limits);
 int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
                          struct accel_error *error) ACCEL_NOEXCEPT;
 /* Whether a value of a queue is over, whichever way. */
-uint32_t gpu_line_over(struct gpu_line *line, uint64_t value);
+uint32_t gpu_timeline_over(struct gpu_timeline *timeline, uint64_t value);
 
 #endif

@@ -127,7 +127,7 @@ static int32_t bind_weight(struct gpu_set *set, const struct accel_binding *bind
 
     if (found < 0)
         return sdk_error(error, ACCEL_E_INVALID, "weight %s is not in the container that is bound", value->name);
-    if (container->kept[found].lie.type != value->type)
+    if (container->weights[found].storage.type != value->type)
         return sdk_error(error, ACCEL_E_INVALID, "weight %s has another type in the container", value->name);
     home->container = container;
     home->weight = (uint32_t)found;
@@ -197,14 +197,14 @@ static int32_t bind_values(struct gpu_set *set, const struct accel_set_descripti
 
 /* ---- recordings ---- */
 
-static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_take *take, struct accel_error *error)
+static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_recording *recording, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
     struct gpu_emitter emitter = {.room = set->module->room,
                                   .module = set->module,
                                   .graph = graph,
                                   .set = set,
-                                  .dispatches = take == NULL ? NULL : take->dispatches,
+                                  .dispatches = recording == NULL ? NULL : recording->dispatches,
                                   .uses = set->uses,
                                   .mode = mode,
                                   .capacity = set->launch_count,
@@ -217,60 +217,62 @@ static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_take *take, 
     else if (emitter.code == ACCEL_OK && emitter.count != set->launch_count)
         return sdk_error(error, ACCEL_E_INTERNAL, "graph %s: %u launches, %u were recorded", graph->name, emitter.count,
                          set->launch_count);
-    if (emitter.code == ACCEL_OK && take != NULL)
-        gpu_lower_barriers(take->dispatches, set->uses, set->launch_count);
+    if (emitter.code == ACCEL_OK && recording != NULL)
+        gpu_lower_barriers(recording->dispatches, set->uses, set->launch_count);
     return emitter.code;
 }
 
 /* Every launch of the highest symbols; later recordings differ in words, groups and barriers alone. */
-static int32_t make_takes(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
+static int32_t make_recordings(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
 {
     const struct gpu_room *room = set->module->room;
     uint32_t symbol_count = set->program->graph->symbol_count;
     int32_t code = ACCEL_OK;
 
-    for (uint32_t t = 0; t < set->take_count && code == ACCEL_OK && set->launch_count != 0; t++) {
-        struct gpu_take *take = &set->takes[t];
+    for (uint32_t t = 0; t < set->recording_count && code == ACCEL_OK && set->launch_count != 0; t++) {
+        struct gpu_recording *recording = &set->recordings[t];
 
-        memcpy(take->symbols, symbols, symbol_count * sizeof *symbols);
-        code = lower(set, GPU_EMIT_BIND, take, error);
+        memcpy(recording->symbols, symbols, symbol_count * sizeof *symbols);
+        code = lower(set, GPU_EMIT_BIND, recording, error);
         if (code == ACCEL_OK)
-            code = room->api->list_create(room->device, take->dispatches, set->launch_count, &take->list, error);
+            code =
+                room->api->list_create(room->device, recording->dispatches, set->launch_count, &recording->list, error);
     }
     return code;
 }
 
-int32_t gpu_set_take(struct gpu_set *set, const uint64_t *symbols, struct gpu_take **out_take,
-                     struct accel_error *error)
+int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct gpu_recording **out_recording,
+                          struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
     const struct gpu_room *room = set->module->room;
     uint64_t bytes = graph->symbol_count * sizeof *symbols;
-    struct gpu_take *take = NULL;
+    struct gpu_recording *recording = NULL;
     int32_t code;
 
-    *out_take = NULL;
-    for (uint32_t t = 0; t < set->take_count; t++) {
-        struct gpu_take *one = &set->takes[t];
+    *out_recording = NULL;
+    for (uint32_t t = 0; t < set->recording_count; t++) {
+        struct gpu_recording *one = &set->recordings[t];
 
         if (memcmp(one->symbols, symbols, bytes) == 0) {
-            *out_take = one;
+            *out_recording = one;
             return ACCEL_OK;
         }
-        if ((one->value == 0 || gpu_line_over(one->line, one->value)) && (take == NULL || one->value < take->value))
-            take = one;
+        if ((one->value == 0 || gpu_timeline_over(one->timeline, one->value)) &&
+            (recording == NULL || one->value < recording->value))
+            recording = one;
     }
-    if (take == NULL)
+    if (recording == NULL)
         return sdk_error(error, ACCEL_E_AGAIN, "all recordings of the set are in flight with other symbols");
     measure(room, &set->skeleton, graph, symbols, 0);
-    memset(take->symbols, 0, bytes);
-    code = set->launch_count == 0 ? ACCEL_OK : lower(set, GPU_EMIT_RECORD, take, error);
+    memset(recording->symbols, 0, bytes);
+    code = set->launch_count == 0 ? ACCEL_OK : lower(set, GPU_EMIT_RECORD, recording, error);
     if (code == ACCEL_OK && set->launch_count != 0)
-        code = room->api->list_record(take->list, error);
+        code = room->api->list_record(recording->list, error);
     if (code != ACCEL_OK)
         return code;
-    memcpy(take->symbols, symbols, bytes);
-    *out_take = take;
+    memcpy(recording->symbols, symbols, bytes);
+    *out_recording = recording;
     return ACCEL_OK;
 }
 
@@ -281,11 +283,11 @@ static int32_t set_free(struct accel_driver_set *base) ACCEL_NOEXCEPT
     struct gpu_set *set = (struct gpu_set *)base;
     struct gpu_room *room = set->module->room;
 
-    for (uint32_t t = 0; t < set->take_count; t++)
-        if (set->takes[t].list != NULL)
-            room->api->list_free(set->takes[t].list);
-    gpu_give(room, set->uses);
-    gpu_give(room, set);
+    for (uint32_t t = 0; t < set->recording_count; t++)
+        if (set->recordings[t].list != NULL)
+            room->api->list_free(set->recordings[t].list);
+    gpu_release(room, set->uses);
+    gpu_release(room, set);
     return ACCEL_OK;
 }
 
@@ -297,45 +299,45 @@ static uint64_t fixed_bytes(const struct accel_graph *graph)
            LINE(((uint64_t)graph->value_count + graph->node_count) * sizeof(struct gpu_home));
 }
 
-static uint64_t launch_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t takes)
+static uint64_t launch_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t recordings)
 {
     return LINE(launches * sizeof(struct gpu_use)) +
-           takes * (LINE(launches * sizeof(struct gpu_dispatch)) + LINE(graph->symbol_count * sizeof(uint64_t)));
+           recordings * (LINE(launches * sizeof(struct gpu_dispatch)) + LINE(graph->symbol_count * sizeof(uint64_t)));
 }
 
-uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t takes)
+uint64_t gpu_set_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t recordings)
 {
-    return fixed_bytes(graph) + launch_bytes(graph, launches, takes);
+    return fixed_bytes(graph) + launch_bytes(graph, launches, recordings);
 }
 
 /* One recording is enough where steps have no choice. */
-static uint32_t takes_of(const struct accel_graph *graph, const uint64_t *symbols)
+static uint32_t recordings_of(const struct accel_graph *graph, const uint64_t *symbols)
 {
     for (uint32_t s = 0; s < graph->symbol_count; s++)
         if (graph->symbols[s]->lowest != symbols[s])
-            return GPU_TAKES;
+            return GPU_RECORDINGS;
     return 1;
 }
 
 /* The lists whose length the launches decide. */
-static int32_t take_lists(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
+static int32_t allocate_lists(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
-    uint32_t takes = takes_of(graph, symbols);
+    uint32_t recordings = recordings_of(graph, symbols);
     void *memory = NULL;
     char *at;
-    int32_t code = gpu_take(set->module->room, ACCEL_MEMORY_PROGRAM, launch_bytes(graph, set->launch_count, takes),
-                            &memory, error);
+    int32_t code = gpu_allocate(set->module->room, ACCEL_MEMORY_PROGRAM,
+                                launch_bytes(graph, set->launch_count, recordings), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
     set->uses = memory;
-    set->take_count = takes;
+    set->recording_count = recordings;
     at = (char *)memory + LINE(set->launch_count * sizeof(struct gpu_use));
-    for (uint32_t t = 0; t < takes; t++) {
-        set->takes[t].dispatches = (struct gpu_dispatch *)(void *)at;
+    for (uint32_t t = 0; t < recordings; t++) {
+        set->recordings[t].dispatches = (struct gpu_dispatch *)(void *)at;
         at += LINE(set->launch_count * sizeof(struct gpu_dispatch));
-        set->takes[t].symbols = (uint64_t *)(void *)at;
+        set->recordings[t].symbols = (uint64_t *)(void *)at;
         at += LINE(graph->symbol_count * sizeof(uint64_t));
     }
     return ACCEL_OK;
@@ -357,7 +359,7 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
         return code;
     program = &module->programs[description->program];
     graph = program->graph;
-    code = gpu_take(module->room, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
+    code = gpu_allocate(module->room, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
     if (code != ACCEL_OK)
         return code;
     set = memory;
@@ -370,9 +372,9 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
     if (code == ACCEL_OK)
         code = lower(set, GPU_EMIT_CHECK, NULL, error);
     if (code == ACCEL_OK)
-        code = take_lists(set, description->symbols, error);
+        code = allocate_lists(set, description->symbols, error);
     if (code == ACCEL_OK)
-        code = make_takes(set, description->symbols, error);
+        code = make_recordings(set, description->symbols, error);
     if (code != ACCEL_OK) {
         set_free(&set->base);
         return code;

@@ -6,27 +6,27 @@
 
 #define PADDED(bytes) (((bytes) + 3u) & ~UINT64_C(3))
 
-static void measure_pitches(struct gpu_lie *lie)
+static void measure_pitches(struct gpu_storage *storage)
 {
     struct accel_format format;
 
-    if (lie->layout != NULL) {
-        lie->planes = lie->layout->planes;
-        lie->tile = lie->layout->tile;
-        for (uint32_t p = 0; p < lie->planes; p++)
-            lie->pitch[p] = lie->layout->row_bytes(lie->layout, p, lie->width);
+    if (storage->layout != NULL) {
+        storage->planes = storage->layout->planes;
+        storage->tile = storage->layout->tile;
+        for (uint32_t p = 0; p < storage->planes; p++)
+            storage->pitch[p] = storage->layout->row_bytes(storage->layout, p, storage->width);
         return;
     }
-    if (accel_format_describe(lie->type, &format) != ACCEL_OK || format.planes > GPU_PLANES)
+    if (accel_format_describe(storage->type, &format) != ACCEL_OK || format.planes > GPU_PLANES)
         return;
     for (uint32_t p = 0; p < format.planes; p++) {
         size_t bytes = 0;
 
-        if (accel_format_row_bytes(lie->type, p, lie->width, &bytes) != ACCEL_OK)
+        if (accel_format_row_bytes(storage->type, p, storage->width, &bytes) != ACCEL_OK)
             return;
-        lie->pitch[p] = PADDED((uint64_t)bytes);
+        storage->pitch[p] = PADDED((uint64_t)bytes);
     }
-    lie->planes = format.planes;
+    storage->planes = format.planes;
 }
 
 /* A binding begins at a multiple of its alignment, so that something may be lost in front. */
@@ -38,52 +38,53 @@ static uint64_t most_of_part(const struct gpu_limits *limits)
     return limits->binding_bytes - lost < most ? limits->binding_bytes - lost : most;
 }
 
-void gpu_lie_of(const struct gpu_limits *limits, uint32_t type, uint32_t rank, uint64_t rows, uint64_t width,
-                struct gpu_lie *out_lie)
+void gpu_storage_of(const struct gpu_limits *limits, uint32_t type, uint32_t rank, uint64_t rows, uint64_t width,
+                    struct gpu_storage *out_storage)
 {
     uint64_t most = most_of_part(limits);
 
-    *out_lie = (struct gpu_lie){.layout = rank == 2 ? gpu_layout_find(type) : NULL,
-                                .rows = rows,
-                                .width = width,
-                                .part_rows = rows,
-                                .type = type,
-                                .tile = 1};
-    measure_pitches(out_lie);
-    for (uint32_t p = 0; p < out_lie->planes; p++) {
-        uint64_t fit = out_lie->pitch[p] == 0 ? 0 : most / out_lie->pitch[p];
+    *out_storage = (struct gpu_storage){.layout = rank == 2 ? gpu_layout_find(type) : NULL,
+                                        .rows = rows,
+                                        .width = width,
+                                        .part_rows = rows,
+                                        .type = type,
+                                        .tile = 1};
+    measure_pitches(out_storage);
+    for (uint32_t p = 0; p < out_storage->planes; p++) {
+        uint64_t fit = out_storage->pitch[p] == 0 ? 0 : most / out_storage->pitch[p];
 
-        fit -= fit % out_lie->tile;
-        if (fit < out_lie->part_rows && fit < rows)
-            out_lie->part_rows = fit;
+        fit -= fit % out_storage->tile;
+        if (fit < out_storage->part_rows && fit < rows)
+            out_storage->part_rows = fit;
     }
-    if (out_lie->part_rows >= 256 && out_lie->part_rows < rows && out_lie->tile <= 256)
-        out_lie->part_rows -= out_lie->part_rows % 256;
-    if (out_lie->part_rows == 0 || width == 0)
-        out_lie->planes = 0;
+    if (out_storage->part_rows >= 256 && out_storage->part_rows < rows && out_storage->tile <= 256)
+        out_storage->part_rows -= out_storage->part_rows % 256;
+    if (out_storage->part_rows == 0 || width == 0)
+        out_storage->planes = 0;
     else
-        out_lie->parts = (uint32_t)((rows + out_lie->part_rows - 1) / out_lie->part_rows);
+        out_storage->parts = (uint32_t)((rows + out_storage->part_rows - 1) / out_storage->part_rows);
 }
 
-uint64_t gpu_lie_rows(const struct gpu_lie *lie, uint32_t part)
+uint64_t gpu_storage_rows(const struct gpu_storage *storage, uint32_t part)
 {
-    uint64_t rest = lie->rows - part * lie->part_rows;
+    uint64_t rest = storage->rows - part * storage->part_rows;
 
-    return rest < lie->part_rows ? rest : lie->part_rows;
+    return rest < storage->part_rows ? rest : storage->part_rows;
 }
 
-uint64_t gpu_lie_bytes(const struct gpu_lie *lie, uint32_t part, uint32_t plane)
+uint64_t gpu_storage_bytes(const struct gpu_storage *storage, uint32_t part, uint32_t plane)
 {
-    return (gpu_lie_rows(lie, part) + lie->tile - 1) / lie->tile * lie->tile * lie->pitch[plane];
+    return (gpu_storage_rows(storage, part) + storage->tile - 1) / storage->tile * storage->tile *
+           storage->pitch[plane];
 }
 
-uint64_t gpu_lie_all(const struct gpu_lie *lie)
+uint64_t gpu_storage_total(const struct gpu_storage *storage)
 {
     uint64_t bytes = 0;
 
-    for (uint32_t part = 0; part < lie->parts; part++)
-        for (uint32_t p = 0; p < lie->planes; p++)
-            bytes += gpu_place_bytes(gpu_lie_bytes(lie, part, p));
+    for (uint32_t part = 0; part < storage->parts; part++)
+        for (uint32_t p = 0; p < storage->planes; p++)
+            bytes += gpu_place_bytes(gpu_storage_bytes(storage, part, p));
     return bytes;
 }
 
@@ -106,15 +107,15 @@ uint64_t gpu_state_pitch(uint32_t type, uint64_t width)
 
 static void measure_weight(const struct gpu_limits *limits, struct gpu_tensor *tensor)
 {
-    struct gpu_lie lie;
+    struct gpu_storage storage;
 
-    gpu_lie_of(limits, tensor->type, tensor->rank, tensor->rows, tensor->width, &lie);
-    tensor->planes = lie.planes;
-    tensor->parts = lie.parts;
-    tensor->part_rows = lie.part_rows;
-    tensor->tile = lie.tile;
-    for (uint32_t p = 0; p < lie.planes; p++)
-        tensor->pitch[p] = lie.pitch[p];
+    gpu_storage_of(limits, tensor->type, tensor->rank, tensor->rows, tensor->width, &storage);
+    tensor->planes = storage.planes;
+    tensor->parts = storage.parts;
+    tensor->part_rows = storage.part_rows;
+    tensor->tile = storage.tile;
+    for (uint32_t p = 0; p < storage.planes; p++)
+        tensor->pitch[p] = storage.pitch[p];
 }
 
 void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tensor, const struct accel_graph *graph,

@@ -11,7 +11,7 @@ static int32_t state_free(struct accel_driver_state *base) ACCEL_NOEXCEPT
     gpu_account(room, ACCEL_MEMORY_STATE, -(int64_t)state->counted, NULL);
     gpu_account(room, ACCEL_MEMORY_PROGRAM, -(int64_t)state->padding, NULL);
     gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, state->bounce_bytes, GPU_MEMORY_DEVICE, state->bounce);
-    gpu_give(room, state);
+    gpu_release(room, state);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
 }
@@ -78,8 +78,8 @@ int32_t gpu_state_create(struct accel_driver_device *base, const struct accel_st
     struct gpu_room *room = (struct gpu_room *)base;
     struct gpu_state *state;
     void *memory = NULL;
-    int32_t code =
-        gpu_take(room, ACCEL_MEMORY_HOST, sizeof *state + part_count * sizeof(struct gpu_state_part), &memory, error);
+    int32_t code = gpu_allocate(room, ACCEL_MEMORY_HOST, sizeof *state + part_count * sizeof(struct gpu_state_part),
+                                &memory, error);
 
     *out_state = NULL;
     if (code != ACCEL_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a submit as operations of the API. */
-#include "sdk/gpu/line.h"
+#include "sdk/gpu/timeline.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* What is being built; `begun` once a piece of it was submitted. */
 struct builder {
-    struct gpu_line *line;
+    struct gpu_timeline *timeline;
     struct gpu_entry *entry;
     uint32_t begun;
     uint32_t zero;
@@ -18,39 +18,40 @@ struct builder {
 /* Submits what was collected. Waits go with the first piece, since the pieces run in order. */
 static int32_t flush(struct builder *builder)
 {
-    struct gpu_line *line = builder->line;
-    int32_t code = line->room->api->submit(line->queue, line->operations, line->operation_count, line->points,
-                                           line->point_count, line->last + 1, builder->error);
+    struct gpu_timeline *timeline = builder->timeline;
+    int32_t code =
+        timeline->room->api->submit(timeline->queue, timeline->operations, timeline->operation_count, timeline->points,
+                                    timeline->point_count, timeline->last + 1, builder->error);
 
     if (code == ACCEL_E_AGAIN && !builder->begun)
         return code;
     builder->begun = 1;
-    line->last++;
+    timeline->last++;
     if (code == ACCEL_OK)
-        line->sent = line->last;
-    line->operation_count = 0;
-    line->point_count = 0;
+        timeline->sent = timeline->last;
+    timeline->operation_count = 0;
+    timeline->point_count = 0;
     return code;
 }
 
 static int32_t push(struct builder *builder, const struct gpu_operation *operation)
 {
-    struct gpu_line *line = builder->line;
+    struct gpu_timeline *timeline = builder->timeline;
 
-    if (line->operation_count == GPU_OPERATIONS) {
+    if (timeline->operation_count == GPU_OPERATIONS) {
         int32_t code = flush(builder);
 
         if (code != ACCEL_OK)
             return code;
     }
-    line->operations[line->operation_count++] = *operation;
+    timeline->operations[timeline->operation_count++] = *operation;
     return ACCEL_OK;
 }
 
 /* ---- rings ---- */
 
 /* `bytes` in one piece, or ACCEL_E_AGAIN while entries in flight use them. */
-static int32_t ring_take(const struct gpu_line *line, struct gpu_ring *ring, uint64_t bytes, uint64_t *out_at,
+static int32_t ring_take(const struct gpu_timeline *timeline, struct gpu_ring *ring, uint64_t bytes, uint64_t *out_at,
                          struct accel_error *error)
 {
     uint64_t padded = (bytes + 15u) & ~UINT64_C(15);
@@ -63,7 +64,7 @@ static int32_t ring_take(const struct gpu_line *line, struct gpu_ring *ring, uin
         ring->head += skip;
         skip = 0;
     }
-    if (ring->head + skip + padded - ring->tail > ring->bytes && line->count == 0)
+    if (ring->head + skip + padded - ring->tail > ring->bytes && timeline->count == 0)
         return sdk_error(error, ACCEL_E_LIMIT, "one submit moves more than the %llu bytes that the queue holds",
                          (unsigned long long)ring->bytes);
     if (ring->head + skip + padded - ring->tail > ring->bytes)
@@ -77,10 +78,10 @@ static int32_t ring_take(const struct gpu_line *line, struct gpu_ring *ring, uin
 static int32_t upload(struct builder *builder, const void *data, uint64_t bytes, struct gpu_memory *target,
                       uint64_t offset)
 {
-    struct gpu_ring *ring = &builder->line->upload;
+    struct gpu_ring *ring = &builder->timeline->upload;
     struct gpu_operation copy = {
         .kind = GPU_COPY, .source = ring->memory, .target = target, .target_offset = offset, .bytes = bytes};
-    int32_t code = ring_take(builder->line, ring, bytes, &copy.source_offset, builder->error);
+    int32_t code = ring_take(builder->timeline, ring, bytes, &copy.source_offset, builder->error);
 
     if (code != ACCEL_OK)
         return code;
@@ -97,37 +98,37 @@ static struct gpu_memory *memory_of(struct accel_driver_buffer *buffer)
 
 /* One submit has a set run with more tuples of symbols than there are recordings: those that it has taken itself come
  * back when what was collected is done. Only here a submit waits for the device. */
-static int32_t take_again(struct builder *builder, struct gpu_set *set, const uint64_t *symbols,
-                          struct gpu_take **out_take)
+static int32_t record_again(struct builder *builder, struct gpu_set *set, const uint64_t *symbols,
+                            struct gpu_recording **out_recording)
 {
-    struct gpu_line *line = builder->line;
-    int32_t code = line->operation_count == 0 ? ACCEL_OK : flush(builder);
+    struct gpu_timeline *timeline = builder->timeline;
+    int32_t code = timeline->operation_count == 0 ? ACCEL_OK : flush(builder);
 
     if (code == ACCEL_OK)
-        code = line->room->api->wait(line->queue, line->sent, UINT64_MAX, builder->error);
-    line->past = line->last;
-    return code == ACCEL_OK ? gpu_set_take(set, symbols, out_take, builder->error) : code;
+        code = timeline->room->api->wait(timeline->queue, timeline->sent, UINT64_MAX, builder->error);
+    timeline->past = timeline->last;
+    return code == ACCEL_OK ? gpu_set_recording(set, symbols, out_recording, builder->error) : code;
 }
 
 static int32_t step_run(struct builder *builder, const struct accel_step *step)
 {
     struct gpu_set *set = (struct gpu_set *)step->set;
-    struct gpu_take *take = NULL;
+    struct gpu_recording *recording = NULL;
     struct gpu_operation run = {.kind = GPU_RUN};
     struct accel_error error = {.code = ACCEL_OK};
-    int32_t code = gpu_set_take(set, step->symbols, &take, &error);
+    int32_t code = gpu_set_recording(set, step->symbols, &recording, &error);
 
-    if (code == ACCEL_E_AGAIN && (builder->line->operation_count != 0 || builder->begun))
-        code = take_again(builder, set, step->symbols, &take);
+    if (code == ACCEL_E_AGAIN && (builder->timeline->operation_count != 0 || builder->begun))
+        code = record_again(builder, set, step->symbols, &recording);
     else if (code != ACCEL_OK && builder->error != NULL && builder->error->code == ACCEL_OK)
         *builder->error = error;
     if (code != ACCEL_OK)
         return code;
-    run.list = take->list;
+    run.list = recording->list;
     if (run.list != NULL)
         code = push(builder, &run);
-    take->line = builder->line;
-    take->value = builder->line->last + 1;
+    recording->timeline = builder->timeline;
+    recording->value = builder->timeline->last + 1;
     return code;
 }
 
@@ -147,8 +148,8 @@ static int32_t step_copy(struct builder *builder, const struct accel_step *step)
  * nothing is in flight in it, and kept from then on. */
 static int32_t grow(struct builder *builder, uint64_t bytes)
 {
-    struct gpu_line *line = builder->line;
-    struct gpu_ring *ring = &line->download;
+    struct gpu_timeline *timeline = builder->timeline;
+    struct gpu_ring *ring = &timeline->download;
     struct gpu_memory *memory = NULL;
     uint64_t wanted = (bytes + 4095u) & ~UINT64_C(4095);
     int32_t code;
@@ -158,17 +159,18 @@ static int32_t grow(struct builder *builder, uint64_t bytes)
     if (ring->tail != ring->head)
         return sdk_error(builder->error, ACCEL_E_AGAIN, "a read of %llu bytes waits for others in flight",
                          (unsigned long long)bytes);
-    code = gpu_memory_make(line->room, ACCEL_MEMORY_PROGRAM, wanted, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
+    code = gpu_memory_make(timeline->room, ACCEL_MEMORY_PROGRAM, wanted, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
     if (code != ACCEL_OK)
         return code;
-    gpu_memory_drop(line->room, ACCEL_MEMORY_PROGRAM, ring->bytes, GPU_MEMORY_DOWNLOAD, ring->memory);
-    *ring = (struct gpu_ring){.memory = memory, .address = line->room->api->memory_address(memory), .bytes = wanted};
+    gpu_memory_drop(timeline->room, ACCEL_MEMORY_PROGRAM, ring->bytes, GPU_MEMORY_DOWNLOAD, ring->memory);
+    *ring =
+        (struct gpu_ring){.memory = memory, .address = timeline->room->api->memory_address(memory), .bytes = wanted};
     return ACCEL_OK;
 }
 
 static int32_t step_read(struct builder *builder, const struct accel_step *step)
 {
-    struct gpu_line *line = builder->line;
+    struct gpu_timeline *timeline = builder->timeline;
     struct gpu_entry *entry = builder->entry;
     struct gpu_operation read = {.kind = GPU_READ,
                                  .source = memory_of(step->source),
@@ -177,20 +179,20 @@ static int32_t step_read(struct builder *builder, const struct accel_step *step)
                                  .host = step->memory};
     int32_t code;
 
-    if (line->room->limits.reads)
+    if (timeline->room->limits.reads)
         return push(builder, &read);
     if (entry->fetch_count == GPU_FETCHES)
         return sdk_error(builder->error, ACCEL_E_LIMIT, "more than %u reads in one submit", GPU_FETCHES);
     code = grow(builder, step->bytes);
     if (code == ACCEL_OK)
-        code = ring_take(line, &line->download, step->bytes, &read.target_offset, builder->error);
+        code = ring_take(timeline, &timeline->download, step->bytes, &read.target_offset, builder->error);
     if (code != ACCEL_OK)
         return code;
     entry->fetches[entry->fetch_count++] =
         (struct gpu_fetch){.host = step->memory, .at = read.target_offset, .bytes = step->bytes};
     read.kind = GPU_COPY;
     read.host = NULL;
-    read.target = line->download.memory;
+    read.target = timeline->download.memory;
     return push(builder, &read);
 }
 
@@ -302,27 +304,27 @@ static int32_t add_step(struct builder *builder, const struct accel_step *step)
     }
 }
 
-int32_t gpu_line_steps(struct gpu_line *line, const struct accel_step *const *steps, uint32_t step_count,
-                       struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error)
+int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_step *const *steps, uint32_t step_count,
+                           struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error)
 {
-    struct builder builder = {.line = line, .entry = entry, .error = error};
-    uint64_t upload_head = line->upload.head, download_head = line->download.head;
+    struct builder builder = {.timeline = timeline, .entry = entry, .error = error};
+    uint64_t upload_head = timeline->upload.head, download_head = timeline->download.head;
     int32_t code = ACCEL_OK;
 
-    line->operation_count = 0;
-    line->past = line->last;
-    line->is_building = 1;
+    timeline->operation_count = 0;
+    timeline->past = timeline->last;
+    timeline->is_building = 1;
     for (uint32_t s = 0; s < step_count && code == ACCEL_OK; s++)
         code = add_step(&builder, steps[s]);
     if (code == ACCEL_OK)
         code = flush(&builder);
-    line->is_building = 0;
+    timeline->is_building = 0;
     *out_begun = builder.begun;
     if (!builder.begun) {
-        line->upload.head = upload_head;
-        line->download.head = download_head;
+        timeline->upload.head = upload_head;
+        timeline->download.head = download_head;
     }
-    entry->upload_head = line->upload.head;
-    entry->download_head = line->download.head;
+    entry->upload_head = timeline->upload.head;
+    entry->download_head = timeline->download.head;
     return code;
 }

@@ -14,17 +14,17 @@
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const struct gpu_kept *)a)->key, ((const struct gpu_kept *)b)->key);
+    return strcmp(((const struct gpu_weight *)a)->key, ((const struct gpu_weight *)b)->key);
 }
 
 int64_t gpu_weights_find(const struct gpu_container *container, const char *key)
 {
-    const struct gpu_kept *kept = container->kept;
+    const struct gpu_weight *weights = container->weights;
     uint32_t low = 0, high = container->count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(kept[middle].key, key);
+        int order = strcmp(weights[middle].key, key);
 
         if (order == 0)
             return middle;
@@ -42,8 +42,8 @@ static int32_t weights_free(struct accel_driver_weights *base) ACCEL_NOEXCEPT
     struct gpu_room *room = container->room;
 
     gpu_arena_free(room, &container->arena);
-    gpu_give(room, container->places);
-    gpu_give(room, container);
+    gpu_release(room, container->places);
+    gpu_release(room, container);
     atomic_fetch_sub(&room->children, 1);
     return ACCEL_OK;
 }
@@ -53,7 +53,7 @@ static int32_t weights_free(struct accel_driver_weights *base) ACCEL_NOEXCEPT
 /* The planes of one weight as the source gives them. */
 struct pull {
     struct gpu_container *container;
-    const struct gpu_kept *kept;
+    const struct gpu_weight *weight;
     const void *planes[GPU_PLANES];
     uint64_t file_rows[GPU_PLANES]; /* bytes of a row in the source */
     uint32_t file_planes;
@@ -71,7 +71,7 @@ static void find_row(const struct pull *pull, uint64_t row, const void *from[GPU
 /* Word j of row r of a tile becomes word j * tile + r. `to` is zeroed. */
 static void pack_tiled(const struct pull *pull, uint64_t first, uint64_t count, char *const *to)
 {
-    const struct gpu_lie *lie = &pull->kept->lie;
+    const struct gpu_storage *storage = &pull->weight->storage;
 
     for (uint64_t r = 0; r < count; r++) {
         const void *from[GPU_PLANES] = {NULL};
@@ -79,18 +79,19 @@ static void pack_tiled(const struct pull *pull, uint64_t first, uint64_t count, 
         char *at = pull->row;
 
         find_row(pull, first + r, from);
-        for (uint32_t p = 0; p < lie->planes; p++) {
+        for (uint32_t p = 0; p < storage->planes; p++) {
             packed[p] = at;
-            at += lie->pitch[p];
+            at += storage->pitch[p];
         }
         memset(pull->row, 0, (size_t)(at - pull->row));
-        lie->layout->pack(lie->layout, lie->width, from, packed);
-        for (uint32_t p = 0; p < lie->planes; p++) {
-            uint64_t words = lie->pitch[p] / 4;
-            uint32_t *target = (uint32_t *)(void *)to[p] + r / lie->tile * words * lie->tile + r % lie->tile;
+        storage->layout->pack(storage->layout, storage->width, from, packed);
+        for (uint32_t p = 0; p < storage->planes; p++) {
+            uint64_t words = storage->pitch[p] / 4;
+            uint32_t *target =
+                (uint32_t *)(void *)to[p] + r / storage->tile * words * storage->tile + r % storage->tile;
 
             for (uint64_t j = 0; j < words; j++)
-                target[j * lie->tile] = ((const uint32_t *)packed[p])[j];
+                target[j * storage->tile] = ((const uint32_t *)packed[p])[j];
         }
     }
 }
@@ -98,12 +99,12 @@ static void pack_tiled(const struct pull *pull, uint64_t first, uint64_t count, 
 /* Packs `count` rows from `first` on to one range for each plane. */
 static void pack_rows(const struct pull *pull, uint64_t first, uint64_t count, char *const *to)
 {
-    const struct gpu_lie *lie = &pull->kept->lie;
-    uint64_t tiled = (count + lie->tile - 1) / lie->tile * lie->tile;
+    const struct gpu_storage *storage = &pull->weight->storage;
+    uint64_t tiled = (count + storage->tile - 1) / storage->tile * storage->tile;
 
-    for (uint32_t p = 0; p < lie->planes; p++)
-        memset(to[p], 0, tiled * lie->pitch[p]);
-    if (lie->layout != NULL) {
+    for (uint32_t p = 0; p < storage->planes; p++)
+        memset(to[p], 0, tiled * storage->pitch[p]);
+    if (storage->layout != NULL) {
         pack_tiled(pull, first, count, to);
         return;
     }
@@ -111,24 +112,24 @@ static void pack_rows(const struct pull *pull, uint64_t first, uint64_t count, c
         const void *from[GPU_PLANES] = {NULL};
 
         find_row(pull, first + r, from);
-        for (uint32_t p = 0; p < lie->planes; p++)
-            memcpy(to[p] + r * lie->pitch[p], from[p], pull->file_rows[p]);
+        for (uint32_t p = 0; p < storage->planes; p++)
+            memcpy(to[p] + r * storage->pitch[p], from[p], pull->file_rows[p]);
     }
 }
 
 static const struct gpu_place *place_of(const struct pull *pull, uint32_t part, uint32_t plane)
 {
-    return &pull->container->places[pull->kept->places + (uint64_t)part * pull->kept->lie.planes + plane];
+    return &pull->container->places[pull->weight->places + (uint64_t)part * pull->weight->storage.planes + plane];
 }
 
 /* Rows of a part where the host sees the device's memory: written where they stay. */
 static uint32_t pull_in_place(const struct pull *pull, uint32_t part)
 {
     const struct gpu_container *container = pull->container;
-    const struct gpu_lie *lie = &pull->kept->lie;
+    const struct gpu_storage *storage = &pull->weight->storage;
     char *to[GPU_PLANES] = {NULL};
 
-    for (uint32_t p = 0; p < lie->planes; p++) {
+    for (uint32_t p = 0; p < storage->planes; p++) {
         const struct gpu_place *place = place_of(pull, part, p);
         char *seen = container->room->api->memory_address(container->arena.chunks[place->chunk]);
 
@@ -136,7 +137,7 @@ static uint32_t pull_in_place(const struct pull *pull, uint32_t part)
             return 0;
         to[p] = seen + place->offset;
     }
-    pack_rows(pull, part * lie->part_rows, gpu_lie_rows(lie, part), to);
+    pack_rows(pull, part * storage->part_rows, gpu_storage_rows(storage, part), to);
     return 1;
 }
 
@@ -145,13 +146,13 @@ static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, 
                           struct accel_error *error)
 {
     struct gpu_room *room = pull->container->room;
-    const struct gpu_lie *lie = &pull->kept->lie;
-    uint64_t tiled = (count + lie->tile - 1) / lie->tile * lie->tile;
+    const struct gpu_storage *storage = &pull->weight->storage;
+    uint64_t tiled = (count + storage->tile - 1) / storage->tile * storage->tile;
     struct gpu_operation copies[GPU_PLANES];
     char *to[GPU_PLANES] = {NULL};
     uint64_t at = 0;
 
-    for (uint32_t p = 0; p < lie->planes; p++) {
+    for (uint32_t p = 0; p < storage->planes; p++) {
         const struct gpu_place *place = place_of(pull, part, p);
 
         to[p] = pull->stage->address + at;
@@ -159,12 +160,12 @@ static int32_t pull_batch(const struct pull *pull, uint32_t part, uint64_t row, 
                                            .source = pull->stage->memory,
                                            .source_offset = at,
                                            .target = pull->container->arena.chunks[place->chunk],
-                                           .target_offset = place->offset + row * lie->pitch[p],
-                                           .bytes = tiled * lie->pitch[p]};
-        at += tiled * lie->pitch[p];
+                                           .target_offset = place->offset + row * storage->pitch[p],
+                                           .bytes = tiled * storage->pitch[p]};
+        at += tiled * storage->pitch[p];
     }
-    pack_rows(pull, part * lie->part_rows + row, count, to);
-    return gpu_transfer_run(room, copies, lie->planes, error);
+    pack_rows(pull, part * storage->part_rows + row, count, to);
+    return gpu_transfer_run(room, copies, storage->planes, error);
 }
 
 /* Room for all weights, but not more than GPU_STAGING_BYTES unless a tile of the widest rows needs it. */
@@ -173,13 +174,13 @@ static uint64_t stage_bytes(const struct gpu_container *container)
     uint64_t most = 0, least = 0;
 
     for (uint32_t w = 0; w < container->count; w++) {
-        const struct gpu_lie *lie = &container->kept[w].lie;
+        const struct gpu_storage *storage = &container->weights[w].storage;
         uint64_t tile = 0;
 
-        for (uint32_t p = 0; p < lie->planes; p++)
-            tile += lie->pitch[p] * lie->tile;
+        for (uint32_t p = 0; p < storage->planes; p++)
+            tile += storage->pitch[p] * storage->tile;
         least = tile > least ? tile : least;
-        most = gpu_lie_all(lie) > most ? gpu_lie_all(lie) : most;
+        most = gpu_storage_total(storage) > most ? gpu_storage_total(storage) : most;
     }
     most = most < GPU_STAGING_BYTES ? most : GPU_STAGING_BYTES;
     return most > least ? most : least;
@@ -188,25 +189,25 @@ static uint64_t stage_bytes(const struct gpu_container *container)
 static int32_t pull_staged(const struct pull *pull, uint32_t part, struct accel_error *error)
 {
     struct gpu_room *room = pull->container->room;
-    const struct gpu_lie *lie = &pull->kept->lie;
-    uint64_t rows = gpu_lie_rows(lie, part), row_bytes = 0, batch;
+    const struct gpu_storage *storage = &pull->weight->storage;
+    uint64_t rows = gpu_storage_rows(storage, part), row_bytes = 0, batch;
     int32_t code = ACCEL_OK;
 
     if (pull->stage->memory == NULL)
         code = gpu_stage_make(room, stage_bytes(pull->container), pull->stage, error);
     if (code != ACCEL_OK)
         return code;
-    for (uint32_t p = 0; p < lie->planes; p++)
-        row_bytes += lie->pitch[p];
+    for (uint32_t p = 0; p < storage->planes; p++)
+        row_bytes += storage->pitch[p];
     batch = pull->stage->bytes / row_bytes;
-    batch -= batch % lie->tile;
+    batch -= batch % storage->tile;
     for (uint64_t row = 0; code == ACCEL_OK && row < rows; row += batch)
         code = pull_batch(pull, part, row, rows - row < batch ? rows - row : batch, error);
     return code;
 }
 
 /* The plane where the source maps it, or a copy that *out_copy holds. */
-static int32_t plane_of(struct gpu_room *room, const struct accel_source *source, const struct gpu_kept *kept,
+static int32_t plane_of(struct gpu_room *room, const struct accel_source *source, const struct gpu_weight *weight,
                         uint32_t plane, uint64_t bytes, const void **out_plane, void **out_copy,
                         struct accel_error *error)
 {
@@ -216,25 +217,25 @@ static int32_t plane_of(struct gpu_room *room, const struct accel_source *source
     *out_plane = NULL;
     *out_copy = NULL;
     if (ACCEL_CAN(source, map))
-        code = source->map(source, kept->key, plane, out_plane, &mapped, NULL);
+        code = source->map(source, weight->key, plane, out_plane, &mapped, NULL);
     if (code == ACCEL_OK && mapped != bytes)
         return sdk_error(error, ACCEL_E_CORRUPT, "weight %s: plane %u has %llu bytes, its type and shape say %llu",
-                         kept->key, plane, (unsigned long long)mapped, (unsigned long long)bytes);
+                         weight->key, plane, (unsigned long long)mapped, (unsigned long long)bytes);
     if (code == ACCEL_OK && *out_plane != NULL)
         return ACCEL_OK;
     if (bytes > READ_BYTES)
-        return sdk_error(error, ACCEL_E_LIMIT, "weight %s: plane %u of %llu bytes is not mapped", kept->key, plane,
+        return sdk_error(error, ACCEL_E_LIMIT, "weight %s: plane %u of %llu bytes is not mapped", weight->key, plane,
                          (unsigned long long)bytes);
-    code = gpu_take(room, ACCEL_MEMORY_HOST, bytes, out_copy, error);
+    code = gpu_allocate(room, ACCEL_MEMORY_HOST, bytes, out_copy, error);
     if (code == ACCEL_OK)
-        code = source->read(source, kept->key, plane, 0, *out_copy, bytes, error);
+        code = source->read(source, weight->key, plane, 0, *out_copy, bytes, error);
     *out_plane = *out_copy;
-    return code == ACCEL_OK ? ACCEL_OK : sdk_error(error, code, "weight %s: its source cannot be read", kept->key);
+    return code == ACCEL_OK ? ACCEL_OK : sdk_error(error, code, "weight %s: its source cannot be read", weight->key);
 }
 
 static int32_t pull_parts(const struct pull *pull, struct accel_error *error)
 {
-    for (uint32_t part = 0; part < pull->kept->lie.parts; part++) {
+    for (uint32_t part = 0; part < pull->weight->storage.parts; part++) {
         int32_t code = pull_in_place(pull, part) ? ACCEL_OK : pull_staged(pull, part, error);
 
         if (code != ACCEL_OK)
@@ -245,44 +246,45 @@ static int32_t pull_parts(const struct pull *pull, struct accel_error *error)
 
 static int32_t take_row(struct pull *pull, struct accel_error *error)
 {
-    const struct gpu_lie *lie = &pull->kept->lie;
+    const struct gpu_storage *storage = &pull->weight->storage;
     uint64_t bytes = 0;
     void *memory = NULL;
     int32_t code;
 
-    for (uint32_t p = 0; p < lie->planes; p++)
-        bytes += lie->pitch[p];
-    code = gpu_take(pull->container->room, ACCEL_MEMORY_HOST, bytes, &memory, error);
+    for (uint32_t p = 0; p < storage->planes; p++)
+        bytes += storage->pitch[p];
+    code = gpu_allocate(pull->container->room, ACCEL_MEMORY_HOST, bytes, &memory, error);
     pull->row = memory;
     return code;
 }
 
-static int32_t pull_weight(struct gpu_container *container, const struct gpu_kept *kept,
+static int32_t pull_weight(struct gpu_container *container, const struct gpu_weight *weight,
                            const struct accel_source *source, struct gpu_stage *stage, struct accel_error *error)
 {
-    struct pull pull = {.container = container, .kept = kept, .stage = stage};
+    struct pull pull = {.container = container, .weight = weight, .stage = stage};
     void *copies[GPU_PLANES] = {NULL};
     struct accel_format format;
-    int32_t code = accel_format_describe(kept->lie.type, &format);
+    int32_t code = accel_format_describe(weight->storage.type, &format);
 
     if (code != ACCEL_OK || format.planes > GPU_PLANES)
-        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", kept->key, kept->lie.type);
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", weight->key, weight->storage.type);
     pull.file_planes = format.planes;
     code = take_row(&pull, error);
     for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
         size_t row = 0;
 
-        code = accel_format_row_bytes(kept->lie.type, p, kept->lie.width, &row);
+        code = accel_format_row_bytes(weight->storage.type, p, weight->storage.width, &row);
         pull.file_rows[p] = row;
         if (code == ACCEL_OK)
-            code = plane_of(container->room, source, kept, p, row * kept->lie.rows, &pull.planes[p], &copies[p], error);
+            code = plane_of(container->room, source, weight, p, row * weight->storage.rows, &pull.planes[p], &copies[p],
+                            error);
     }
     if (code == ACCEL_OK)
         code = pull_parts(&pull, error);
     for (uint32_t p = 0; p < GPU_PLANES; p++)
-        gpu_give(container->room, copies[p]);
-    gpu_give(container->room, pull.row);
-    return code == ACCEL_OK ? ACCEL_OK : sdk_error(error, code, "weight %s cannot be loaded", kept->key);
+        gpu_release(container->room, copies[p]);
+    gpu_release(container->room, pull.row);
+    return code == ACCEL_OK ? ACCEL_OK : sdk_error(error, code, "weight %s cannot be loaded", weight->key);
 }
 
 static int32_t weights_pull(struct accel_driver_weights *base, const struct accel_source *source,
@@ -294,7 +296,7 @@ static int32_t weights_pull(struct accel_driver_weights *base, const struct acce
     int32_t code = ACCEL_OK;
 
     for (uint32_t w = 0; w < container->count && code == ACCEL_OK; w++) {
-        code = pull_weight(container, &container->kept[w], source, &stage, error);
+        code = pull_weight(container, &container->weights[w], source, &stage, error);
         if (code == ACCEL_OK && task != NULL && task->progress(task, w + 1, container->count) != ACCEL_OK)
             code = sdk_error(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
     }
@@ -307,22 +309,22 @@ static int32_t weights_pull(struct accel_driver_weights *base, const struct acce
 static const struct accel_weights_table weights_table = {
     .size = sizeof weights_table, .free = weights_free, .pull = weights_pull};
 
-static int32_t keep(const struct gpu_room *room, const struct accel_weight *weight, struct gpu_kept *kept, char **text,
-                    struct accel_error *error)
+static int32_t describe_weight(const struct gpu_room *room, const struct accel_weight *from, struct gpu_weight *weight,
+                               char **text, struct accel_error *error)
 {
-    size_t length = strlen(weight->key) + 1;
+    size_t length = strlen(from->key) + 1;
     uint64_t rows = 1;
 
-    memcpy(*text, weight->key, length);
-    kept->key = *text;
+    memcpy(*text, from->key, length);
+    weight->key = *text;
     *text += length;
-    for (uint32_t d = 0; d + 1 < weight->rank; d++)
-        rows *= weight->dims[d];
-    gpu_lie_of(&room->limits, weight->type, weight->rank, rows, weight->rank == 0 ? 1 : weight->dims[weight->rank - 1],
-               &kept->lie);
-    if (kept->lie.planes == 0)
+    for (uint32_t d = 0; d + 1 < from->rank; d++)
+        rows *= from->dims[d];
+    gpu_storage_of(&room->limits, from->type, from->rank, rows, from->rank == 0 ? 1 : from->dims[from->rank - 1],
+                   &weight->storage);
+    if (weight->storage.planes == 0)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s: type 0x%x with rows of %llu does not fit the device",
-                         kept->key, kept->lie.type, (unsigned long long)kept->lie.width);
+                         weight->key, weight->storage.type, (unsigned long long)weight->storage.width);
     return ACCEL_OK;
 }
 
@@ -333,10 +335,10 @@ static int32_t place_all(struct gpu_container *container, struct accel_error *er
     int32_t code;
 
     for (uint32_t w = 0; w < container->count; w++) {
-        container->kept[w].places = places;
-        places += (uint64_t)container->kept[w].lie.parts * container->kept[w].lie.planes;
+        container->weights[w].places = places;
+        places += (uint64_t)container->weights[w].storage.parts * container->weights[w].storage.planes;
     }
-    code = gpu_take(container->room, ACCEL_MEMORY_HOST, places * sizeof(struct gpu_place), &memory, error);
+    code = gpu_allocate(container->room, ACCEL_MEMORY_HOST, places * sizeof(struct gpu_place), &memory, error);
     if (code != ACCEL_OK)
         return code;
     container->places = memory;
@@ -344,11 +346,12 @@ static int32_t place_all(struct gpu_container *container, struct accel_error *er
     if (code != ACCEL_OK)
         return code;
     for (uint32_t w = 0; w < container->count; w++) {
-        const struct gpu_kept *kept = &container->kept[w];
+        const struct gpu_weight *weight = &container->weights[w];
 
-        for (uint32_t i = 0; i < kept->lie.parts * kept->lie.planes; i++)
-            container->places[kept->places + i] = gpu_arena_place(
-                &container->arena, gpu_lie_bytes(&kept->lie, i / kept->lie.planes, i % kept->lie.planes));
+        for (uint32_t i = 0; i < weight->storage.parts * weight->storage.planes; i++)
+            container->places[weight->places + i] =
+                gpu_arena_place(&container->arena, gpu_storage_bytes(&weight->storage, i / weight->storage.planes,
+                                                                     i % weight->storage.planes));
     }
     return gpu_arena_fill(container->room, &container->arena, error);
 }
@@ -358,7 +361,7 @@ int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_
 {
     struct gpu_room *room = (struct gpu_room *)base;
     struct gpu_container *container;
-    uint64_t bytes = sizeof *container + count * sizeof(struct gpu_kept);
+    uint64_t bytes = sizeof *container + count * sizeof(struct gpu_weight);
     void *memory = NULL;
     char *text;
     int32_t code = ACCEL_OK;
@@ -369,20 +372,20 @@ int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_
         bytes += code == ACCEL_OK ? strlen(list[w]->key) + 1 : 0;
     }
     if (code == ACCEL_OK)
-        code = gpu_take(room, ACCEL_MEMORY_HOST, bytes, &memory, error);
+        code = gpu_allocate(room, ACCEL_MEMORY_HOST, bytes, &memory, error);
     if (code != ACCEL_OK)
         return code;
     container = memory;
     container->base.table = &weights_table;
     container->room = room;
-    container->kept = (struct gpu_kept *)(container + 1);
+    container->weights = (struct gpu_weight *)(container + 1);
     container->count = count;
-    text = (char *)(container->kept + count);
+    text = (char *)(container->weights + count);
     atomic_fetch_add(&room->children, 1);
     for (uint32_t w = 0; w < count && code == ACCEL_OK; w++)
-        code = keep(room, list[w], &container->kept[w], &text, error);
+        code = describe_weight(room, list[w], &container->weights[w], &text, error);
     if (code == ACCEL_OK) {
-        qsort(container->kept, count, sizeof *container->kept, by_key);
+        qsort(container->weights, count, sizeof *container->weights, by_key);
         code = place_all(container, error);
     }
     if (code != ACCEL_OK) {

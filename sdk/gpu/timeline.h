@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of a queue. queue.c: the slots and the timeline; step.c: steps as operations of the API. */
-#ifndef SDK_GPU_LINE_H
-#define SDK_GPU_LINE_H
+#ifndef SDK_GPU_TIMELINE_H
+#define SDK_GPU_TIMELINE_H
 
 #include "sdk/gpu/room.h"
 
@@ -34,7 +34,7 @@ struct gpu_entry {
     uint32_t fetch_count;
 };
 
-struct gpu_line {
+struct gpu_timeline {
     struct accel_driver_queue base;
     struct gpu_room *room;
     struct gpu_queue *queue;
@@ -59,10 +59,10 @@ struct gpu_line {
     uint32_t point_count;
 };
 
-/* Fills operations from steps and submits them in as many pieces as needed. The last piece has line->last, and the
+/* Fills operations from steps and submits them in as many pieces as needed. The last piece has timeline->last, and the
  * entry takes the fetches and the heads of the rings. ACCEL_E_AGAIN before anything was submitted: the rings are full;
  * any later failure is that of the value. */
-int32_t gpu_line_steps(struct gpu_line *line, const struct accel_step *const *steps, uint32_t step_count,
-                       struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error);
+int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_step *const *steps, uint32_t step_count,
+                           struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error);
 
 #endif
