@@ -16,8 +16,10 @@ libaccel_gpu_la_SOURCES = \
 	%D%/estimate.c \
 	%D%/features.c \
 	%D%/features.def \
+	%D%/host.c \
 	%D%/instance.c \
 	%D%/lower.c \
+	%D%/memory.c \
 	%D%/module.c \
 	%D%/pipeline.c \
 	%D%/queue.c \

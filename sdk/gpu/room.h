@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the host room. instance.c: instance and device; pipeline.c: pipelines, made once for each key; shape.c:
- * extents, pitches and parts of values; claim.c: rows of nodes; lower.c: launches of a graph; estimate.c; module.c,
- * set.c, weights.c, state.c, buffer.c, queue.c: the objects of the driver ABI; arena.c: places in few memories;
- * transfer.c: copies outside of any queue.
+ * Inside of the host room. instance.c: instance and device; memory.c: memory that the host counts; pipeline.c:
+ * pipelines, made once for each key; shape.c: extents, pitches and parts of values; claim.c: rows of nodes; lower.c:
+ * launches of a graph; estimate.c; module.c, set.c, weights.c, state.c, buffer.c, queue.c: objects of the driver ABI;
+ * step.c: what a submit becomes; arena.c: places in few memories; transfer.c: copies outside of any queue; cache.c:
+ * compiled kernels on disk; host.c and features.c: what plugins ask for (host.h).
  *
  * Locks: gpu_room.lock guards the list of pipelines, gpu_transfer.lock the transfer queue, gpu_timeline.lock what
  * `completed` may look at while another thread submits. None is held while the host is called.
@@ -89,6 +90,8 @@ struct gpu_room {
 };
 
 extern const struct accel_device_table gpu_device_table;
+
+/* ---- memory.c ---- */
 
 /* Host memory of a class, zeroed and counted there; given back by gpu_release, which takes NULL too. */
 int32_t gpu_allocate(const struct gpu_room *room, uint32_t memory_class, uint64_t bytes, void **out_memory,
