@@ -87,15 +87,11 @@ static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, 
                         struct gpu_program *program, struct accel_error *reason)
 {
     struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
-    struct gpu_tensor scratch = {
-        .parts = 1, .tile = 1, .planes = 1, .rank = 1, .rows = 1, .part_rows = 1, .value = UINT32_MAX};
     struct gpu_call call = gpu_call_of(room, program, tensors, n);
+    struct gpu_tensor scratch = gpu_work_space(gpu_scratch_bytes(&call));
 
-    if (program->rows[n]->scratch != NULL) {
-        scratch.pitch[0] = program->rows[n]->scratch(&call);
-        scratch.width = scratch.dims[0] = scratch.pitch[0] / 4;
+    if (scratch.width != 0)
         call.scratch = &scratch;
-    }
     program->rows[n]->lower(&call, &emitter);
     return emitter.code;
 }

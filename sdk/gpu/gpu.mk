@@ -33,6 +33,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/kernels/rows.h \
 	%D%/kernels/arrange.c \
 	%D%/kernels/form.c \
+	%D%/kernels/launch.c \
 	%D%/kernels/pack.c \
 	%D%/kernels/rows.c \
 	%D%/kernels/rows_attention.c \

@@ -56,9 +56,14 @@ struct gpu_tensor {
     uint32_t type;      /**< ACCEL_F32 ... */
     uint32_t rank;
     uint32_t planes;
-    uint32_t value; /**< index in the graph; of scratch 0xffffffff. The room's own */
+    uint32_t value; /**< index in the graph; of scratch GPU_NO_VALUE. The room's own */
     uint32_t tile;  /**< rows of a part are filled up to a multiple of it: of the layout, else 1 */
 };
+
+#define GPU_NO_VALUE UINT32_MAX
+
+/** Rows of a part of a tensor. */
+uint64_t gpu_part_rows(const struct gpu_tensor *tensor, uint32_t part);
 
 struct gpu_row;
 
@@ -169,6 +174,10 @@ struct gpu_layout {
      *  zeroed, not yet interleaved. */
     void (*pack)(const struct gpu_layout *layout, uint64_t width, const void *const *from, void *const *to);
 };
+
+/** Whether kernels are arranged for a CPU: where it is one, unless the option `arrangement` says otherwise. Defined
+ * beside the rows. */
+uint32_t gpu_is_arranged_for_cpu(const struct gpu_limits *limits);
 
 /** The layout of matrices of a type, or NULL: no row reads such matrices. Defined beside the rows. */
 const struct gpu_layout *gpu_layout_find(uint32_t type);

@@ -43,14 +43,6 @@ static void fail(struct gpu_emitter *emitter, int32_t code, const char *format, 
     sdk_error(emitter->error, code, "%s", text);
 }
 
-static uint64_t part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint32_t plane)
-{
-    uint64_t rows = tensor->rows - part * tensor->part_rows;
-
-    rows = rows < tensor->part_rows ? rows : tensor->part_rows;
-    return (rows + tensor->tile - 1) / tensor->tile * tensor->tile * tensor->pitch[plane];
-}
-
 static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bind)
 {
     const struct gpu_tensor *tensor = bind->tensor;
@@ -70,14 +62,14 @@ static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bi
              bind->part);
         return emitter->code;
     }
-    bytes = part_bytes(tensor, bind->part, bind->plane);
+    bytes = gpu_part_bytes(tensor, bind->part, bind->plane);
     if (bytes > most)
         fail(emitter, ACCEL_E_LIMIT, "%s has %llu bytes, the device binds at most %llu at a time",
-             tensor->value == UINT32_MAX ? "work space" : emitter->graph->values[tensor->value]->name,
+             tensor->value == GPU_NO_VALUE ? "work space" : emitter->graph->values[tensor->value]->name,
              (unsigned long long)bytes, (unsigned long long)most);
     else if (bytes > gpu_place_most(limits))
         fail(emitter, ACCEL_E_LIMIT, "%s has %llu bytes, one memory of the device holds %llu",
-             tensor->value == UINT32_MAX ? "work space" : emitter->graph->values[tensor->value]->name,
+             tensor->value == GPU_NO_VALUE ? "work space" : emitter->graph->values[tensor->value]->name,
              (unsigned long long)bytes, (unsigned long long)gpu_place_most(limits));
     return emitter->code;
 }
@@ -129,7 +121,7 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
 {
     range->memory = home->memory;
     range->offset = home->offset;
-    range->bytes = part_bytes(bind->tensor, bind->part, bind->plane);
+    range->bytes = gpu_part_bytes(bind->tensor, bind->part, bind->plane);
     if (home->container != NULL) {
         const struct gpu_weight *weight = &home->container->weights[home->weight];
         const struct gpu_place *place =
@@ -147,7 +139,7 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
 static const struct gpu_home *home_of(const struct gpu_set *set, const struct gpu_emitter *emitter,
                                       const struct gpu_tensor *tensor)
 {
-    if (tensor->value == UINT32_MAX)
+    if (tensor->value == GPU_NO_VALUE)
         return &set->homes[emitter->graph->value_count + emitter->node];
     return &set->homes[set->program->roots[tensor->value]];
 }
@@ -257,6 +249,11 @@ struct gpu_call gpu_call_of(const struct gpu_room *room, const struct gpu_progra
     for (uint32_t i = 0; i < node->output_count && i < GPU_OUTPUTS; i++)
         call.outputs[i] = &tensors[node->outputs[i]];
     return call;
+}
+
+uint64_t gpu_scratch_bytes(const struct gpu_call *call)
+{
+    return call->row == NULL || call->row->scratch == NULL ? 0 : (call->row->scratch(call) + 3u) & ~UINT64_C(3);
 }
 
 /* ---- barriers ---- */

@@ -8,11 +8,9 @@
  */
 static uint32_t usable(const struct gpu_limits *limits)
 {
-    const uint32_t is_software =
-        limits->arrangement == GPU_ARRANGE_SOFTWARE ||
-        (limits->arrangement == GPU_ARRANGE_AUTO && (limits->features & GPU_FEATURE_SOFTWARE) != 0);
+    const uint32_t small_loads = GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8;
 
-    return is_software ? limits->features & ~(GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8) : limits->features;
+    return gpu_is_arranged_for_cpu(limits) ? limits->features & ~small_loads : limits->features;
 }
 
 const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char *name)

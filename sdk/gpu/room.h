@@ -207,6 +207,10 @@ void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tens
                         uint32_t value, const uint64_t *symbols, uint32_t most);
 /* Bytes of a value that is no weight. */
 uint64_t gpu_tensor_bytes(const struct gpu_tensor *tensor);
+/* Bytes of a plane of a part, the last tile filled up. */
+uint64_t gpu_part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint32_t plane);
+/* Work space of so many bytes, a multiple of 4, as rows see it. */
+struct gpu_tensor gpu_work_space(uint64_t bytes);
 
 /* ---- lower.c ---- */
 
@@ -250,6 +254,8 @@ struct gpu_emitter {
 /* A node as its row sees it, without scratch. */
 struct gpu_call gpu_call_of(const struct gpu_room *room, const struct gpu_program *program,
                             const struct gpu_tensor *tensors, uint32_t n);
+/* Bytes of work space that a node wants, a multiple of 4; 0: none, and of a node that nothing runs. */
+uint64_t gpu_scratch_bytes(const struct gpu_call *call);
 /* Emits the launches of node `node` with the tensors of a skeleton. */
 void gpu_lower_node(struct gpu_emitter *emitter, const struct gpu_program *program, const struct gpu_tensor *tensors,
                     const struct gpu_tensor *scratches, uint32_t node);

@@ -60,27 +60,15 @@ static void plan_scratches(const struct gpu_room *room, struct gpu_skeleton *ske
     const struct accel_graph *graph = program->graph;
 
     for (uint32_t n = 0; n < graph->node_count; n++) {
-        const struct gpu_row *row = program->rows[n];
         struct sdk_block *block = &skeleton->blocks[graph->value_count + n];
         struct gpu_call call = gpu_call_of(room, program, skeleton->tensors, n);
-        uint64_t bytes = row == NULL || row->scratch == NULL ? 0 : (row->scratch(&call) + 3u) & ~UINT64_C(3);
+        uint64_t bytes = gpu_scratch_bytes(&call);
 
         *block = (struct sdk_block){.first = n, .last = n, .bytes = bytes};
         if (bytes == 0)
             continue;
         block->address = (void **)(void *)&skeleton->offsets[graph->value_count + n];
-        skeleton->scratches[n] = (struct gpu_tensor){.dims = {bytes / 4},
-                                                     .rows = 1,
-                                                     .width = bytes / 4,
-                                                     .most_rows = 1,
-                                                     .pitch = {bytes},
-                                                     .part_rows = 1,
-                                                     .parts = 1,
-                                                     .tile = 1,
-                                                     .type = ACCEL_I32,
-                                                     .rank = 1,
-                                                     .planes = 1,
-                                                     .value = UINT32_MAX};
+        skeleton->scratches[n] = gpu_work_space(bytes);
     }
 }
 

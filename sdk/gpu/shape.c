@@ -65,17 +65,28 @@ void gpu_storage_of(const struct gpu_limits *limits, uint32_t type, uint32_t ran
         out_storage->parts = (uint32_t)((rows + out_storage->part_rows - 1) / out_storage->part_rows);
 }
 
+/* Rows of a part: part_rows, or what is left for the last one. */
+static uint64_t rows_of_part(uint64_t rows, uint64_t part_rows, uint32_t part)
+{
+    uint64_t rest = rows - part * part_rows;
+
+    return rest < part_rows ? rest : part_rows;
+}
+
+/* Bytes of so many rows, the last tile filled up. */
+static uint64_t tiled_bytes(uint64_t rows, uint32_t tile, uint64_t pitch)
+{
+    return (rows + tile - 1) / tile * tile * pitch;
+}
+
 uint64_t gpu_storage_rows(const struct gpu_storage *storage, uint32_t part)
 {
-    uint64_t rest = storage->rows - part * storage->part_rows;
-
-    return rest < storage->part_rows ? rest : storage->part_rows;
+    return rows_of_part(storage->rows, storage->part_rows, part);
 }
 
 uint64_t gpu_storage_bytes(const struct gpu_storage *storage, uint32_t part, uint32_t plane)
 {
-    return (gpu_storage_rows(storage, part) + storage->tile - 1) / storage->tile * storage->tile *
-           storage->pitch[plane];
+    return tiled_bytes(gpu_storage_rows(storage, part), storage->tile, storage->pitch[plane]);
 }
 
 uint64_t gpu_storage_total(const struct gpu_storage *storage)
@@ -145,4 +156,30 @@ void gpu_tensor_measure(const struct gpu_limits *limits, struct gpu_tensor *tens
 uint64_t gpu_tensor_bytes(const struct gpu_tensor *tensor)
 {
     return tensor->rows * tensor->pitch[0];
+}
+
+uint64_t gpu_part_rows(const struct gpu_tensor *tensor, uint32_t part)
+{
+    return rows_of_part(tensor->rows, tensor->part_rows, part);
+}
+
+uint64_t gpu_part_bytes(const struct gpu_tensor *tensor, uint32_t part, uint32_t plane)
+{
+    return tiled_bytes(gpu_part_rows(tensor, part), tensor->tile, tensor->pitch[plane]);
+}
+
+struct gpu_tensor gpu_work_space(uint64_t bytes)
+{
+    return (struct gpu_tensor){.dims = {bytes / 4},
+                               .rows = 1,
+                               .width = bytes / 4,
+                               .most_rows = 1,
+                               .pitch = {bytes},
+                               .part_rows = 1,
+                               .parts = 1,
+                               .tile = 1,
+                               .type = ACCEL_I32,
+                               .rank = 1,
+                               .planes = 1,
+                               .value = GPU_NO_VALUE};
 }

@@ -68,12 +68,16 @@ static const struct gpu_arrangement gpu = {
 /* What the tiles of `gpu` take of local memory, rounded up. */
 #define TILE_BYTES 20480u
 
+uint32_t gpu_is_arranged_for_cpu(const struct gpu_limits *limits)
+{
+    return limits->arrangement == GPU_ARRANGE_SOFTWARE ||
+           (limits->arrangement == GPU_ARRANGE_AUTO && (limits->features & GPU_FEATURE_SOFTWARE) != 0);
+}
+
 static const struct gpu_arrangement *kind_of(const struct gpu_limits *limits)
 {
-    const uint32_t software = (limits->features & GPU_FEATURE_SOFTWARE) != 0;
-
     /* Only OpenCL binds memory from its beginning. */
-    if (limits->arrangement == GPU_ARRANGE_SOFTWARE || (limits->arrangement == GPU_ARRANGE_AUTO && software))
+    if (gpu_is_arranged_for_cpu(limits))
         return limits->alignment == 0  ? &vectors
                : limits->subgroup == 4 ? &lanes4
                : limits->subgroup == 8 ? &lanes8
@@ -108,20 +112,4 @@ struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits)
     if (arrangement.matrix_from != 0)
         tune(&arrangement.matrix_from, tuning[GPU_TUNE_TILE_FROM]);
     return arrangement;
-}
-
-/* Subgroups that fill workgroups, of a size that the device lets kernels ask for. Where it does not, the kernels of
- * OpenCL (its memory is bound from its beginning) ask when they run how many there are. */
-void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch)
-{
-    const uint32_t group = launch->constants[0], size = limits->subgroup;
-    uint32_t subgroup = 0;
-
-    if ((limits->features & GPU_FEATURE_SUBGROUP) != 0) {
-        if (limits->subgroups[1] != 0 && size > 1 && group % size == 0)
-            subgroup = launch->subgroup = size;
-        else if (limits->subgroups[1] == 0 && limits->alignment == 0)
-            subgroup = 1;
-    }
-    launch->constants[launch->constant_count++] = subgroup;
 }

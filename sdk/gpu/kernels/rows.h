@@ -48,6 +48,8 @@ struct gpu_arrangement {
 /** The arrangement for a device, with what its option `tuning` changes. */
 struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits);
 
+/* ---- launch.c ---- */
+
 /** Adds the constant SUBGROUP of groups.h to a launch, and the size that it must run with. */
 void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch);
 
@@ -58,8 +60,12 @@ struct gpu_bind gpu_write(const struct gpu_tensor *tensor);
 /** Sets the binds of D, S and Z of part `part` of a matrix; planes it lacks are absent. */
 void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix, uint32_t part);
 
-/** Rows of part `part`. */
-uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part);
+/** `count` in pieces of `each`, rounded up. */
+uint64_t gpu_pieces(uint64_t count, uint64_t each);
+/** Sets workgroups x by y; where either is 0 the launch is left out. */
+void gpu_grid(struct gpu_launch *launch, uint64_t x, uint64_t y);
+
+/* ---- the rows ---- */
 
 const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_node *node);

@@ -63,11 +63,7 @@ void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emit
         .words = {(uint32_t)state->width, (uint32_t)tokens, (uint32_t)state->rows, (uint32_t)(state->pitch[0] / 4)},
         .word_count = 4};
 
-    if (tokens != 0) {
-        launch.groups[0] = (state->width + each * group - 1) / (each * group);
-        launch.groups[1] = tokens;
-        launch.groups[2] = 1;
-    }
+    gpu_grid(&launch, gpu_pieces(state->width, each * group), tokens);
     gpu_emit(emitter, &launch);
 }
 
@@ -126,8 +122,7 @@ static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter,
                                 .words = {(uint32_t)q->rows, (uint32_t)call->outputs[0]->width},
                                 .word_count = 2};
 
-    if (q->rows != 0)
-        memcpy(launch.groups, (uint64_t[]){q->rows, 1, 1}, sizeof launch.groups);
+    gpu_grid(&launch, q->rows, 1);
     gpu_emit(emitter, &launch);
 }
 
@@ -166,8 +161,7 @@ static void emit_mass(const struct gpu_call *call, struct gpu_emitter *emitter, 
     launch.constant_count = 6;
     launch.binds[2] = gpu_read(call->scratch);
     launch.binds[6] = gpu_write(mass);
-    if (mass->rows != 0 && mass->width != 0)
-        memcpy(launch.groups, (uint64_t[]){(mass->width + group - 1) / group, mass->rows, 1}, sizeof launch.groups);
+    gpu_grid(&launch, gpu_pieces(mass->width, group), mass->rows);
     gpu_emit(emitter, &launch);
 }
 
@@ -187,8 +181,7 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     launch.constant_count = sizeof constants / sizeof *constants;
     gpu_use_subgroups(call->limits, &launch);
     launch.binds[6] = gpu_write(split ? call->scratch : call->outputs[0]);
-    if (q->rows != 0)
-        memcpy(launch.groups, (uint64_t[]){q->rows, parts, 1}, sizeof launch.groups);
+    gpu_grid(&launch, q->rows, parts);
     gpu_emit(emitter, &launch);
     if (split)
         emit_merge(call, emitter, parts);
@@ -223,8 +216,6 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
                   gpu_float_word(attributes->scale)},
         .word_count = 6};
 
-    if (items != 0)
-        memcpy(launch.groups, (uint64_t[]){(items + group - 1) / group, (x->dims[1] + each - 1) / each, 1},
-               sizeof launch.groups);
+    gpu_grid(&launch, gpu_pieces(items, group), gpu_pieces(x->dims[1], each));
     gpu_emit(emitter, &launch);
 }

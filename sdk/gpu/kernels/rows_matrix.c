@@ -7,32 +7,6 @@
 
 #include <string.h>
 
-struct gpu_bind gpu_read(const struct gpu_tensor *tensor)
-{
-    return (struct gpu_bind){.tensor = tensor, .access = GPU_BIND_READ};
-}
-
-struct gpu_bind gpu_write(const struct gpu_tensor *tensor)
-{
-    return (struct gpu_bind){.tensor = tensor, .access = GPU_BIND_WRITE};
-}
-
-void gpu_bind_matrix(struct gpu_launch *launch, const struct gpu_tensor *matrix, uint32_t part)
-{
-    for (uint32_t plane = 0; plane < 3; plane++) {
-        launch->binds[plane] = gpu_read(plane < matrix->planes ? matrix : NULL);
-        launch->binds[plane].plane = plane < matrix->planes ? plane : 0;
-        launch->binds[plane].part = plane < matrix->planes ? part : 0;
-    }
-}
-
-uint64_t gpu_part_rows(const struct gpu_tensor *matrix, uint32_t part)
-{
-    const uint64_t rest = matrix->rows - part * matrix->part_rows;
-
-    return rest < matrix->part_rows ? rest : matrix->part_rows;
-}
-
 static const char *matrix_reason(const struct accel_value *matrix)
 {
     struct gpu_form form;
@@ -144,11 +118,8 @@ static void emit_groups(const struct gpu_call *call, struct gpu_emitter *emitter
 {
     const uint64_t rows = launch->words[1], x_rows = call->inputs[0]->rows;
 
-    if (wanted && x_rows != 0) {
-        launch->groups[0] = (rows + wide - 1) / wide;
-        launch->groups[1] = (x_rows + high - 1) / high;
-        launch->groups[2] = 1;
-    }
+    if (wanted)
+        gpu_grid(launch, gpu_pieces(rows, wide), gpu_pieces(x_rows, high));
     gpu_emit(emitter, launch);
 }
 
@@ -252,11 +223,7 @@ void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         gpu_bind_matrix(&launch, table, part);
         launch.binds[3] = gpu_read(ids);
         launch.binds[4] = gpu_write(call->outputs[0]);
-        if (count != 0) {
-            launch.groups[0] = (table->width + 4 * group - 1) / (4 * group);
-            launch.groups[1] = count;
-            launch.groups[2] = 1;
-        }
+        gpu_grid(&launch, gpu_pieces(table->width, 4 * group), count);
         gpu_emit(emitter, &launch);
     }
 }

@@ -4,8 +4,6 @@
 
 #include <accel/ops.h>
 
-#include <string.h>
-
 /* What pointwise.k calls its kinds. */
 enum { KIND_ADD, KIND_MUL, KIND_FUNCTION, KIND_GATE };
 
@@ -83,7 +81,7 @@ void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitte
                                 .words = {(uint32_t)n, period == n ? 0 : (uint32_t)period},
                                 .word_count = 2};
 
-    gpu_fold(call->limits, (n + group - 1) / group, launch.groups);
+    gpu_fold(call->limits, gpu_pieces(n, group), launch.groups);
     gpu_emit(emitter, &launch);
 }
 
@@ -111,7 +109,6 @@ void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
                                 .words = {(uint32_t)width, (uint32_t)x->dims[0], (uint32_t)count},
                                 .word_count = 3};
 
-    if (count * width != 0)
-        memcpy(launch.groups, (uint64_t[]){(width + group - 1) / group, count, 1}, sizeof launch.groups);
+    gpu_grid(&launch, gpu_pieces(width, group), count);
     gpu_emit(emitter, &launch);
 }
