@@ -5,12 +5,10 @@
  * A slot is used again when its submit is done.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "plugins/vulkan/vulkan.h"
 
 #define MOST_BUFFERS (GPU_OPERATIONS + 1u)
-#define MOST_WAITS 16u
 
 /* One submit in flight. */
 struct slot {
@@ -221,9 +219,9 @@ static int32_t start(struct gpu_queue *queue, uint32_t buffers, const struct gpu
                      uint64_t value, struct accel_error *error)
 {
     struct gpu_device *device = queue->device;
-    VkSemaphore semaphores[MOST_WAITS];
-    VkPipelineStageFlags stages[MOST_WAITS];
-    uint64_t values[MOST_WAITS];
+    VkSemaphore semaphores[GPU_WAITS];
+    VkPipelineStageFlags stages[GPU_WAITS];
+    uint64_t values[GPU_WAITS];
     VkTimelineSemaphoreSubmitInfo timeline = {
         .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
         .waitSemaphoreValueCount = wait_count,
@@ -264,8 +262,6 @@ int32_t vulkan_submit(struct gpu_queue *queue, const struct gpu_operation *opera
 
     if (atomic_load(&queue->device->lost))
         return lost(queue->device, error);
-    if (wait_count > MOST_WAITS)
-        return sdk_error(error, ACCEL_E_LIMIT, "a submit waits for %u values at most, not %u", MOST_WAITS, wait_count);
     code = take_slot(queue, &slot, error);
     if (code == ACCEL_OK)
         code = gather(queue, slot, operations, count, &buffers, error);

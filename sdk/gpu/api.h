@@ -254,9 +254,9 @@ struct gpu_api {
     void (*queue_free)(struct gpu_queue *queue);
     /** Starts operations after everything submitted to this queue before and after `waits`; the counter becomes `value`
      *  (greater than before) when they are done. Never blocks, and the device begins without another call. The same
-     *  list may be in flight several times. At most gpu_limits.in_flight submits and GPU_OPERATIONS operations.
-     *  Failure: nothing is known of the operations; the room fails the value and submits no more until the queue is
-     *  idle (gpu_api.wait of what was submitted before). */
+     *  list may be in flight several times. At most gpu_limits.in_flight submits are in flight; one has at most
+     *  GPU_OPERATIONS operations and GPU_WAITS waits. Failure: nothing is known of the operations; the room fails the
+     *  value and submits no more until the queue is idle (gpu_api.wait of what was submitted before). */
     int32_t (*submit)(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
                       const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
     /** The counter: highest value that is done. From any thread. A failure of the device or of an operation is the
@@ -274,5 +274,8 @@ struct gpu_api {
 
 /** Most operations of one submit (a state change is one for each part and piece). */
 #define GPU_OPERATIONS 1024u
+
+/** Most waits of one submit. */
+#define GPU_WAITS 64u
 
 #endif

@@ -26,8 +26,6 @@
 #define GPU_DOWNLOAD_BYTES (UINT64_C(1) << 20)
 /* Steps of one queue in flight, whatever the API offers beyond. */
 #define GPU_IN_FLIGHT 32u
-/* Most waits that a submit passes on. */
-#define GPU_WAITS 64u
 /* Where values begin in memories that the room makes. */
 #define GPU_ALIGNMENT 256u
 /* Memories for several weights or parts of states are not larger than this, so that one allocation is no obstacle. */

@@ -238,7 +238,7 @@ static void queues_wait_for_each_other(void **state)
     struct bench bench;
     struct work work = {0};
     struct gpu_queue *other = NULL;
-    struct gpu_point point;
+    struct gpu_point points[GPU_WAITS];
     struct gpu_operation run;
     struct gpu_operation copy;
     uint64_t now;
@@ -252,11 +252,14 @@ static void queues_wait_for_each_other(void **state)
     run = (struct gpu_operation){.kind = GPU_RUN, .list = work.list};
     copy = (struct gpu_operation){.kind = GPU_COPY, .source = work.to, .target = work.download, .bytes = BYTES};
     ok(vulkan_submit(work.queue, &run, 1, NULL, 0, 2, &bench.error), &bench.error);
-    point = (struct gpu_point){work.queue, 2};
-    ok(vulkan_submit(other, &copy, 1, &point, 1, 9, &bench.error), &bench.error);
+    for (uint32_t i = 0; i < GPU_WAITS; i++)
+        points[i] = (struct gpu_point){work.queue, 2};
+    ok(vulkan_submit(other, &copy, 1, points, 1, 9, &bench.error), &bench.error);
     ok(vulkan_wait(other, 9, UINT64_MAX, &bench.error), &bench.error);
+    ok(vulkan_submit(other, &copy, 1, points, GPU_WAITS, 10, &bench.error), &bench.error);
+    ok(vulkan_wait(other, 10, UINT64_MAX, &bench.error), &bench.error);
     bench.stub.host.clock(&bench.stub.host, &now);
-    assert_int_equal(vulkan_wait(other, 10, now + 1000000, &bench.error), ACCEL_E_TIMEOUT);
+    assert_int_equal(vulkan_wait(other, 11, now + 1000000, &bench.error), ACCEL_E_TIMEOUT);
     vulkan_queue_free(other);
     unmake(&bench, &work);
     bench_close(&bench);
