@@ -19,7 +19,6 @@ int32_t opencl_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
     if (code != ACCEL_OK)
         return code;
     memory = block;
-    memory->bytes = bytes;
     if (kind == GPU_MEMORY_DEVICE)
         memory->buffer = device->cl->CreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &result);
     else

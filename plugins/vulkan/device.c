@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The logical device: what is enabled is what kernels of this driver may use, where the device has it. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
  * change. Each command buffer of this driver ends with a barrier for whatever comes next on the queue or the host, so
  * that none needs one at its beginning.
  */
-#include <string.h>
-
 #include "plugins/vulkan/vulkan.h"
 
 void vulkan_barrier_all(const struct gpu_device *device, VkCommandBuffer buffer)

@@ -4,9 +4,7 @@
  * one has memory of its own. A block keeps its parts in a list by place, and a new part goes into the first gap.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plugins/vulkan/vulkan.h"
 
@@ -198,7 +196,6 @@ int32_t vulkan_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
     if (code != ACCEL_OK)
         return code;
     memory = taken;
-    memory->bytes = bytes;
     result = make_buffer(device, bytes, &memory->buffer, &needs);
     code = result == VK_SUCCESS ? back(device, memory, kind, &needs, error)
                                 : vulkan_failed(device, result, "vkCreateBuffer", error);

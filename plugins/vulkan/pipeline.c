@@ -102,8 +102,6 @@ int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *
         return code;
     pipeline = memory;
     pipeline->layout = &device->layouts[key->bindings];
-    pipeline->bindings = key->bindings;
-    pipeline->words = key->words;
     code = compile(device, key, pipeline, error);
     if (code != ACCEL_OK) {
         vulkan_pipeline_free(device, pipeline);

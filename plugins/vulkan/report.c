@@ -80,14 +80,15 @@ static void describe(const struct vulkan_physical *physical, char *text, size_t 
                  vulkan_matrix_kernels ? "no_size_of_halves_that_kernels_take" : "kernels_for_it_were_not_built");
 }
 
-uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local)
+/* Of the largest heap that is local to the device. */
+static uint64_t heap_bytes(const struct vulkan_physical *physical)
 {
     uint64_t best = 0;
 
     for (uint32_t i = 0; i < physical->memory.memoryHeapCount; i++) {
         const VkMemoryHeap *heap = &physical->memory.memoryHeaps[i];
 
-        if (((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) == local && heap->size > best)
+        if ((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 && heap->size > best)
             best = heap->size;
     }
     return best;
@@ -101,7 +102,7 @@ static uint32_t lower_of(uint32_t a, uint32_t b)
 void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *out_limits)
 {
     const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
-    uint64_t heap = vulkan_heap_bytes(physical, true);
+    uint64_t heap = heap_bytes(physical);
     uint32_t alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
     bool control = physical->features.subgroup_control && physical->features.full_subgroups;
 
@@ -132,7 +133,7 @@ static int32_t report(const struct vulkan_physical *physical, int32_t hardware, 
     struct gpu_limits limits;
     struct accel_limits most;
     struct accel_heap heap = {
-        .bytes = vulkan_heap_bytes(physical, true),
+        .bytes = heap_bytes(physical),
         .flags = ACCEL_HEAP_DEVICE | (unified ? ACCEL_HEAP_HOST : 0u),
         .name = unified ? "DRAM" : "VRAM",
     };

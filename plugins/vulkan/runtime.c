@@ -143,11 +143,10 @@ static int32_t create_instance(struct gpu_runtime *runtime, bool validate, struc
     PFN_vkEnumerateInstanceVersion version =
         (PFN_vkEnumerateInstanceVersion)runtime->lookup(NULL, "vkEnumerateInstanceVersion");
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)runtime->lookup(NULL, "vkCreateInstance");
+    uint32_t loader = VK_API_VERSION_1_0;
     VkResult result;
 
-    runtime->version = VK_API_VERSION_1_0;
-    if (version == NULL || create == NULL || version(&runtime->version) != VK_SUCCESS ||
-        runtime->version < VK_API_VERSION_1_1) {
+    if (version == NULL || create == NULL || version(&loader) != VK_SUCCESS || loader < VK_API_VERSION_1_1) {
         sdk_error(error, ACCEL_E_UNSUPPORTED, "the Vulkan loader is of version 1.0; 1.1 is needed");
         sdk_remedy(error, "install a newer libvulkan.so.1");
         return ACCEL_E_UNSUPPORTED;

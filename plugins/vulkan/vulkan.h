@@ -80,7 +80,6 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
 /** Functions of a device. */
 #define VULKAN_DEVICE_FUNCTIONS(X)                                                                                     \
     X(DestroyDevice)                                                                                                   \
-    X(DeviceWaitIdle)                                                                                                  \
     X(GetDeviceQueue)                                                                                                  \
     X(QueueSubmit)                                                                                                     \
     X(CreateBuffer)                                                                                                    \
@@ -151,8 +150,6 @@ struct gpu_runtime {
     void *library;
     PFN_vkGetInstanceProcAddr lookup;
     VkInstance instance;
-    uint32_t version; /**< of the loader */
-    uint32_t zero;
     VkDebugUtilsMessengerEXT messenger; /**< of an instance with validation, else VK_NULL_HANDLE */
     struct vulkan_instance_functions call;
     struct vulkan_findings findings;
@@ -226,8 +223,6 @@ int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_ph
 /** Names the devices and the refusals to a sink. */
 int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
-/** Bytes of the largest heap that is local to the device, or of the largest that is not. */
-uint64_t vulkan_heap_bytes(const struct vulkan_physical *physical, bool local);
 /** Whether kernels of cooperative matrices were built: not every compiler knows them. */
 extern const bool vulkan_matrix_kernels;
 /** Asks for the products of matrices of a device that has the extension, and keeps the largest that kernels can take.
@@ -338,7 +333,6 @@ int32_t vulkan_reset(struct gpu_queue *queue, struct accel_error *error);
 /** A buffer of Vulkan with its memory: a part of a block, or memory of its own where it is large. */
 struct gpu_memory {
     VkBuffer buffer;
-    uint64_t bytes;
     char *host; /**< where it is mapped, or NULL */
     struct vulkan_block *block;
     uint64_t place;          /**< in the block */
@@ -349,8 +343,6 @@ struct gpu_memory {
 struct gpu_pipeline {
     VkPipeline handle;
     const struct vulkan_layout *layout; /**< of the device */
-    uint32_t bindings;
-    uint32_t words;
 };
 
 struct gpu_list {
