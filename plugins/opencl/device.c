@@ -58,8 +58,8 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
         host->release(host, block);
         return opencl_error(error, result, found->id);
     }
-    pthread_mutex_init(&device->lock, NULL);
-    pthread_mutex_init(&device->writing, NULL);
+    pthread_mutex_init(&device->kept_lock, NULL);
+    pthread_mutex_init(&device->pipelines_lock, NULL);
     *out_device = device;
     return ACCEL_OK;
 }
@@ -90,8 +90,8 @@ void opencl_close(struct gpu_device *device)
 {
     opencl_kept_free(device);
     device->cl->ReleaseContext(device->context);
-    pthread_mutex_destroy(&device->lock);
-    pthread_mutex_destroy(&device->writing);
+    pthread_mutex_destroy(&device->kept_lock);
+    pthread_mutex_destroy(&device->pipelines_lock);
     device->host->release(device->host, device);
 }
 

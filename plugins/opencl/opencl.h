@@ -2,7 +2,7 @@
 /*
  * Inside of the opencl driver: struct gpu_api over OpenCL 1.2. runtime.c: the loader's library and its functions;
  * physical.c: what platforms and devices can do; report.c: facts of them; device.c: one that is open; memory.c;
- * pipeline.c: programs and what is kept of them; list.c: launches; queue.c: submits and their counter.
+ * pipeline.c: programs; kept.c: what is kept of them; list.c: launches; queue.c: submits and their counter.
  *
  * Threads: OpenCL's functions are safe but clSetKernelArg on one kernel object, so that each list has kernel objects of
  * its own. A queue's events are guarded by its lock, since `completed` comes from any thread.
@@ -14,6 +14,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "sdk/gpu/api.h"
 #include "sdk/gpu/host.h"
@@ -68,10 +69,10 @@ struct gpu_device {
     cl_context context;
     struct gpu_limits limits;
     uint8_t fingerprint[16];
-    const char *standard;           /* option of the compiler: "-cl-std=CL1.2" */
-    uint32_t keeps;                 /* 1: binaries will be written to a cache */
-    pthread_mutex_t lock;           /* of what is kept */
-    pthread_mutex_t writing;        /* of the pipelines that are alive */
+    const char *standard;      /* option of the compiler: "-cl-std=CL1.2" */
+    uint32_t keeps;            /* 1: binaries will be written to a cache */
+    pthread_mutex_t kept_lock; /* see kept.c */
+    pthread_mutex_t pipelines_lock;
     struct opencl_kept *kept;       /* from the cache, for pipelines that are not alive */
     struct gpu_pipeline *pipelines; /* that are alive */
 };
@@ -80,7 +81,6 @@ struct gpu_device {
 struct gpu_memory {
     cl_mem buffer; /* NULL: host memory */
     char *host;
-    uint64_t bytes;
 };
 
 struct gpu_pipeline {
@@ -148,6 +148,14 @@ uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *k
 int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
                            const struct accel_blob_writer *writer, struct accel_error *error);
 int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
+/* Whether the binary of a program is kept. */
+bool opencl_kept_has(struct gpu_device *device, const uint64_t hash[2]);
+/* Takes the binary of a program out of the list, or NULL: the caller's, who releases it. */
+struct opencl_kept *opencl_kept_remove(struct gpu_device *device, const uint64_t hash[2]);
+/* A pipeline is alive, and its program is written from then on; and no more. */
+void opencl_kept_enter(struct gpu_device *device, struct gpu_pipeline *pipeline);
+void opencl_kept_leave(struct gpu_device *device, struct gpu_pipeline *pipeline);
+/* Releases all binaries; no pipeline is alive. */
 void opencl_kept_free(struct gpu_device *device);
 
 int32_t opencl_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,

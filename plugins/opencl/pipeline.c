@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines: a program for each key, compiled from text or made of a binary that an earlier run kept. A binary is found
- * by the hash of text and options; one that the device's compiler does not take any more is compiled again.
+ * Pipelines: a program for each key, compiled from text or made of a binary that an earlier run kept (kept.c). A binary
+ * that the device's compiler does not take any more is compiled again.
  */
 #include "plugins/opencl/opencl.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define OPTIONS 1024u
 #define LOG_BYTES 4096u
-#define KEPT_BYTES ((uint64_t)8 << 20) /* binaries of pipelines that are not alive, at most */
 
 struct options {
     char text[OPTIONS];
@@ -70,181 +68,6 @@ static void hash_of(const struct gpu_key *key, const struct options *options, ui
     memcpy(hash, bytes, sizeof bytes);
 }
 
-/* ---- what is kept ---- */
-
-static const struct opencl_kept *find_kept(struct gpu_device *device, const uint64_t hash[2])
-{
-    const struct opencl_kept *kept;
-
-    pthread_mutex_lock(&device->lock);
-    for (kept = device->kept; kept != NULL; kept = kept->next)
-        if (kept->hash[0] == hash[0] && kept->hash[1] == hash[1])
-            break;
-    pthread_mutex_unlock(&device->lock);
-    return kept;
-}
-
-/* Under `writing`. */
-static bool is_among(const struct gpu_pipeline *one, const uint64_t hash[2])
-{
-    while (one != NULL && (one->hash[0] != hash[0] || one->hash[1] != hash[1]))
-        one = one->next;
-    return one != NULL;
-}
-
-static bool is_alive(struct gpu_device *device, const uint64_t hash[2])
-{
-    bool alive;
-
-    pthread_mutex_lock(&device->writing);
-    alive = is_among(device->pipelines, hash);
-    pthread_mutex_unlock(&device->writing);
-    return alive;
-}
-
-static struct opencl_kept *take_kept(const struct gpu_device *device, const uint64_t hash[2], uint64_t bytes)
-{
-    struct opencl_kept *kept;
-    void *block = NULL;
-
-    if (device->host->allocate(device->host, ACCEL_MEMORY_HOST, sizeof *kept + bytes, 64, &block, NULL) != ACCEL_OK)
-        return NULL;
-    kept = block;
-    memcpy(kept->hash, hash, sizeof kept->hash);
-    kept->bytes = bytes;
-    return kept;
-}
-
-/* The newest come first; the oldest go where there are too many. */
-static void add_kept(struct gpu_device *device, struct opencl_kept *kept)
-{
-    struct opencl_kept **place, *old;
-    uint64_t bytes = 0;
-
-    pthread_mutex_lock(&device->lock);
-    kept->next = device->kept;
-    device->kept = kept;
-    for (place = &device->kept; *place != NULL && bytes + (*place)->bytes <= KEPT_BYTES; place = &(*place)->next)
-        bytes += (*place)->bytes;
-    old = *place;
-    *place = NULL;
-    pthread_mutex_unlock(&device->lock);
-    while (old != NULL) {
-        struct opencl_kept *next = old->next;
-
-        device->host->release(device->host, old);
-        old = next;
-    }
-}
-
-void opencl_kept_free(struct gpu_device *device)
-{
-    while (device->kept != NULL) {
-        struct opencl_kept *kept = device->kept;
-
-        device->kept = kept->next;
-        device->host->release(device->host, kept);
-    }
-}
-
-static int32_t write_one(const struct accel_blob_writer *writer, const uint64_t hash[2], const void *binary,
-                         uint64_t bytes, struct accel_error *error)
-{
-    const uint64_t head[3] = {hash[0], hash[1], bytes};
-    int32_t code = writer->write(writer, head, sizeof head, error);
-
-    return code == ACCEL_OK ? writer->write(writer, binary, bytes, error) : code;
-}
-
-/* The binary of a program. One that the library does not give, or that is larger than plans count with, is left out. */
-static int32_t write_pipeline(struct gpu_device *device, const struct gpu_pipeline *pipeline,
-                              const struct accel_blob_writer *writer, struct accel_error *error)
-{
-    const struct opencl_functions *cl = device->cl;
-    void *binary = NULL;
-    size_t bytes = 0;
-    int32_t code;
-
-    if (cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
-        bytes == 0 || bytes > OPENCL_BINARY_BYTES)
-        return ACCEL_OK;
-    code = device->host->allocate(device->host, ACCEL_MEMORY_HOST, bytes, 64, &binary, error);
-    if (code == ACCEL_OK &&
-        cl->GetProgramInfo(pipeline->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-        code = write_one(writer, pipeline->hash, binary, bytes, error);
-    device->host->release(device->host, binary);
-    return code;
-}
-
-/* Takes the next program of kept bytes: its hash and size, and where its binary is. False at their end, or where they
- * are cut off: then bytes are left. */
-static bool next_kept(const char **at, uint64_t *left, uint64_t head[3], const char **out_binary)
-{
-    if (*left < 3 * sizeof *head)
-        return false;
-    memcpy(head, *at, 3 * sizeof *head);
-    if (head[2] > *left - 3 * sizeof *head)
-        return false;
-    *out_binary = *at + 3 * sizeof *head;
-    *at = *out_binary + head[2];
-    *left -= 3 * sizeof *head + head[2];
-    return true;
-}
-
-/* The first ones, as many as this device would keep. Under `writing`. */
-static int32_t write_others(struct gpu_device *device, const char *at, uint64_t left,
-                            const struct accel_blob_writer *writer, struct accel_error *error)
-{
-    const char *binary;
-    uint64_t head[3], bytes = 0;
-    int32_t code = ACCEL_OK;
-
-    while (code == ACCEL_OK && next_kept(&at, &left, head, &binary)) {
-        if (is_among(device->pipelines, head) || find_kept(device, head) != NULL || head[2] > KEPT_BYTES - bytes)
-            continue;
-        bytes += head[2];
-        code = write_one(writer, head, binary, head[2], error);
-    }
-    return code;
-}
-
-/* Front to back: hash, bytes, binary. No pipeline comes or goes meanwhile. */
-int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
-                           const struct accel_blob_writer *writer, struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-
-    pthread_mutex_lock(&device->writing);
-    pthread_mutex_lock(&device->lock);
-    for (const struct opencl_kept *kept = device->kept; kept != NULL && code == ACCEL_OK; kept = kept->next)
-        code = write_one(writer, kept->hash, kept->binary, kept->bytes, error);
-    pthread_mutex_unlock(&device->lock);
-    for (const struct gpu_pipeline *one = device->pipelines; one != NULL && code == ACCEL_OK; one = one->next)
-        code = write_pipeline(device, one, writer, error);
-    if (code == ACCEL_OK)
-        code = write_others(device, others, count, writer, error);
-    pthread_mutex_unlock(&device->writing);
-    return code;
-}
-
-int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
-{
-    const char *at = bytes, *binary;
-    uint64_t head[3];
-
-    while (next_kept(&at, &count, head, &binary)) {
-        struct opencl_kept *kept = NULL;
-
-        if (find_kept(device, head) == NULL && !is_alive(device, head))
-            kept = take_kept(device, head, head[2]);
-        if (kept != NULL) {
-            memcpy(kept->binary, binary, head[2]);
-            add_kept(device, kept);
-        }
-    }
-    return count == 0 ? ACCEL_OK : sdk_error(error, ACCEL_E_MISS, "the kept programs are cut off");
-}
-
 uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *key)
 {
     struct options options;
@@ -253,31 +76,15 @@ uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *k
     if (make_options(device, key, &options, NULL) != ACCEL_OK)
         return 0;
     hash_of(key, &options, hash);
-    return find_kept(device, hash) != NULL;
+    return opencl_kept_has(device, hash);
 }
 
 /* ---- building ---- */
 
-/* Takes an entry out of the list: what it becomes is written from the pipeline, or has been found useless. */
-static struct opencl_kept *take_out(struct gpu_device *device, const uint64_t hash[2])
-{
-    struct opencl_kept **place = &device->kept;
-    struct opencl_kept *kept;
-
-    pthread_mutex_lock(&device->lock);
-    while (*place != NULL && ((*place)->hash[0] != hash[0] || (*place)->hash[1] != hash[1]))
-        place = &(*place)->next;
-    kept = *place;
-    if (kept != NULL)
-        *place = kept->next;
-    pthread_mutex_unlock(&device->lock);
-    return kept;
-}
-
 static cl_program from_binary(struct gpu_device *device, const uint64_t hash[2], const struct options *options)
 {
     const struct opencl_functions *cl = device->cl;
-    struct opencl_kept *kept = take_out(device, hash);
+    struct opencl_kept *kept = opencl_kept_remove(device, hash);
     const unsigned char *binary;
     size_t bytes;
     cl_int status = CL_SUCCESS, result = CL_SUCCESS;
@@ -363,23 +170,14 @@ int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *
         host->release(host, block);
         return code;
     }
-    pthread_mutex_lock(&device->writing);
-    pipeline->next = device->pipelines;
-    device->pipelines = pipeline;
-    pthread_mutex_unlock(&device->writing);
+    opencl_kept_enter(device, pipeline);
     *out_pipeline = pipeline;
     return ACCEL_OK;
 }
 
 void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline)
 {
-    struct gpu_pipeline **place = &device->pipelines;
-
-    pthread_mutex_lock(&device->writing);
-    while (*place != pipeline)
-        place = &(*place)->next;
-    *place = pipeline->next;
-    pthread_mutex_unlock(&device->writing);
+    opencl_kept_leave(device, pipeline);
     device->cl->ReleaseProgram(pipeline->program);
     device->host->release(device->host, pipeline);
 }
