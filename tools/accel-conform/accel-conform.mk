@@ -18,6 +18,7 @@ accel_conform_SOURCES = \
 	%D%/decoder.h \
 	%D%/direct.c \
 	%D%/direct.h \
+	%D%/direct_host.c \
 	%D%/info.c \
 	%D%/known.c \
 	%D%/known.h \

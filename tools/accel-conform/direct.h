@@ -12,7 +12,7 @@
 
 #include "tools/accel-conform/source.h"
 
-/** The kit's host. */
+/** The kit's host (direct_host.c). */
 struct direct_host {
     struct accel_host table;                       /**< first: the driver hands its address back */
     atomic_uint_fast64_t alive;                    /**< blocks that were not given back */
