@@ -6,12 +6,14 @@ accelctl_sources = \
 	%D%/bench_against.c \
 	%D%/bench_batch.c \
 	%D%/bench_cost.c \
+	%D%/bench_device.c \
+	%D%/bench_facts.c \
 	%D%/bench_graph.c \
 	%D%/bench_json.c \
 	%D%/bench_load.c \
-	%D%/bench_device.c \
 	%D%/bench_machine.c \
 	%D%/bench_model.c \
+	%D%/bench_noise.c \
 	%D%/bench_operator.c \
 	%D%/bench_operators.c \
 	%D%/bench_print.c \

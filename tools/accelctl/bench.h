@@ -153,6 +153,15 @@ void bench_rows_finish(struct bench *bench);
 double bench_row_value(const struct bench_row *row, double seconds);
 double bench_cost_products(const struct bench_cost *cost);
 void bench_warn(struct bench *bench, const char *format, ...) ACCEL_PRINTF(2, 3);
+/* Rounds as asked for, but from `least` to `most`. */
+uint32_t bench_rounds(const struct bench *bench, uint32_t least, uint32_t most);
+/* The setting that --threads stands for, with its value in `text`; 0 where it was not given, else 1. */
+uint32_t bench_give_threads(const struct bench *bench, char text[32], struct accel_given *out_given);
+/* The next of a fixed sequence of numbers, of which the upper bits are as good as random: Numerical Recipes. */
+static inline uint32_t bench_random(uint32_t *state)
+{
+    return *state = *state * 1664525u + 1013904223u;
+}
 
 /* ---- limits (bench_machine.c) ---- */
 
@@ -195,8 +204,17 @@ int bench_operators(struct bench *bench, struct accel_context *context);
 /* With the shapes of the model's attention, by length. */
 int bench_attention(struct bench *bench, const struct opened *opened);
 
-/* What a plan says of device and settings, into bench->facts. */
+/* ---- facts, into bench->facts (bench_facts.c) ---- */
+
+/* What every run has, also one that is interrupted at once. */
+void bench_facts_run(struct bench *bench);
+void bench_facts_host(struct bench *bench, const struct accel_context *context);
+/* What a plan says of device and settings. */
 void bench_facts_plan(struct bench *bench, const struct accel_plan *plan);
+void bench_facts_model(struct bench *bench, const struct opened *opened);
+
+/* Warns of what disturbed the run, and of results that it disturbed (bench_noise.c). */
+void bench_noise_judge(struct bench *bench);
 
 /* ---- one operator (bench_graph.c, bench_operator.c) ---- */
 

@@ -58,13 +58,6 @@ static int32_t copy(const struct copier *copier, uint32_t count, double *out_sec
     return code;
 }
 
-static uint32_t rounds_of(const struct bench *bench)
-{
-    const uint64_t rounds = bench->chosen->rounds;
-
-    return rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds > ROUNDS_MOST ? ROUNDS_MOST : (uint32_t)rounds;
-}
-
 static int32_t time_copies(const struct copier *copier, uint32_t rounds, struct measure_spread *out_rate,
                            struct accel_error *error)
 {
@@ -106,7 +99,7 @@ void bench_device_measure(struct bench *bench, struct accel_device *device, cons
     if (code == ACCEL_OK)
         code = accel_buffer_create(device, copier.bytes, 0, &copier.to, &error);
     if (code == ACCEL_OK)
-        code = time_copies(&copier, rounds_of(bench), &machine->device_copy, &error);
+        code = time_copies(&copier, bench_rounds(bench, ROUNDS_LEAST, ROUNDS_MOST), &machine->device_copy, &error);
     machine->device_bytes = (double)copier.bytes;
     if (code != ACCEL_OK)
         snprintf(machine->device_reason, sizeof machine->device_reason, "%.150s", error.text);

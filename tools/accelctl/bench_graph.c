@@ -139,16 +139,10 @@ int32_t bench_graph(const struct bench_operator *what, struct accel_builder **ou
     return code == ACCEL_OK ? accel_builder_finish(m.builder, out_graph, error) : code;
 }
 
-static uint32_t next(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u; /* Numerical Recipes */
-    return *state >> 8;
-}
-
 static int32_t integer(const struct bench_operator *what, const char *name, uint64_t index, uint32_t *state)
 {
     if (strcmp(name, "ids") == 0)
-        return (int32_t)(next(state) % what->n);
+        return (int32_t)((bench_random(state) >> 8) % what->n);
     if (strcmp(name, "first") == 0)
         return index == 0 ? 0 : (int32_t)what->m;
     return strcmp(name, "length") == 0 ? (int32_t)what->length : (int32_t)index;
@@ -162,5 +156,5 @@ void bench_graph_fill(const struct bench_operator *what, const struct accel_valu
         if (value->type == ACCEL_I32)
             ((int32_t *)memory)[i] = integer(what, value->name, i, &state);
         else
-            ((float *)memory)[i] = (float)next(&state) / 16777216.0f - 0.5f;
+            ((float *)memory)[i] = (float)(bench_random(&state) >> 8) / 16777216.0f - 0.5f;
 }

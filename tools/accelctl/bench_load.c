@@ -16,7 +16,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,10 +114,8 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     const double begun = measure_seconds();
     int code;
 
-    snprintf(threads, sizeof threads, "%" PRIu64, bench->chosen->threads);
     snprintf(option, sizeof option, "%s.precompile", driver);
-    if (bench->chosen->threads != 0)
-        more[wish.more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
+    wish.more_count += bench_give_threads(bench, threads, more);
     if (start->by_use)
         more[wish.more_count++] = (struct accel_given){option, "false", "accelctl bench load"};
     common.no_cache |= start->no_cache;

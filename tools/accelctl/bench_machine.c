@@ -52,13 +52,6 @@ static void choose_best(struct bench_machine *machine)
         }
 }
 
-static uint32_t rounds_of(const struct bench *bench)
-{
-    uint64_t rounds = bench->chosen->rounds;
-
-    return rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds > ROUNDS_MOST ? ROUNDS_MOST : (uint32_t)rounds;
-}
-
 static int say_system(struct bench *bench, int wrong)
 {
     char text[200];
@@ -73,8 +66,8 @@ int bench_machine_measure(struct bench *bench)
     int wrong;
 
     working_on(&bench->working, "measuring the memory");
-    wrong = measure_memory(machine->threads, machine->processors, rounds_of(bench), working_tell, &bench->working,
-                           &machine->memory);
+    wrong = measure_memory(machine->threads, machine->processors, bench_rounds(bench, ROUNDS_LEAST, ROUNDS_MOST),
+                           working_tell, &bench->working, &machine->memory);
     if (wrong == EINTR) {
         bench->interrupted = 1;
         return -1;
@@ -91,8 +84,8 @@ int bench_machine_measure(struct bench *bench)
         if (!sequence->is_here() || machine->sequence_count == BENCH_SEQUENCES)
             continue;
         one->sequence = sequence;
-        wrong =
-            measure_peak(sequence, machine->threads, machine->processors, rounds_of(bench), PEAK_SECONDS, &one->rate);
+        wrong = measure_peak(sequence, machine->threads, machine->processors,
+                             bench_rounds(bench, ROUNDS_LEAST, ROUNDS_MOST), PEAK_SECONDS, &one->rate);
         machine->sequence_count++;
     }
     if (wrong != 0)

@@ -25,10 +25,8 @@ static int32_t *make_ids(uint64_t count, uint32_t vocabulary)
     int32_t *ids = calloc(count, sizeof *ids);
     uint32_t state = 1;
 
-    for (uint64_t i = 0; ids != NULL && i < count; i++) {
-        state = state * 1664525u + 1013904223u; /* Numerical Recipes */
-        ids[i] = (int32_t)((uint64_t)state * vocabulary >> 32);
-    }
+    for (uint64_t i = 0; ids != NULL && i < count; i++)
+        ids[i] = (int32_t)((uint64_t)bench_random(&state) * vocabulary >> 32);
     return ids;
 }
 

@@ -154,9 +154,8 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
     char *texts = NULL, threads[32];
     int code = given_settings(common, given, &request.given_count, &texts);
 
-    snprintf(threads, sizeof threads, "%llu", (unsigned long long)bench->chosen->threads);
-    if (bench->chosen->threads != 0)
-        given[request.given_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
+    if (code < 0)
+        request.given_count += bench_give_threads(bench, threads, &given[request.given_count]);
     if (code < 0 && (accel_plan_create(context, &request, &plan, &bench->error) != ACCEL_OK ||
                      accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
         code = say_session_error(common->json, &bench->error);

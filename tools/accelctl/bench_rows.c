@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of results, and what all that measure share. */
 #include "config.h"
 
 #include "tools/accelctl/bench.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,4 +114,20 @@ void bench_warn(struct bench *bench, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     json_array_append_new(bench->warnings, json_text(text));
+}
+
+uint32_t bench_rounds(const struct bench *bench, uint32_t least, uint32_t most)
+{
+    const uint64_t rounds = bench->chosen->rounds;
+
+    return rounds < least ? least : rounds > most ? most : (uint32_t)rounds;
+}
+
+uint32_t bench_give_threads(const struct bench *bench, char text[32], struct accel_given *out_given)
+{
+    if (bench->chosen->threads == 0)
+        return 0;
+    snprintf(text, 32, "%" PRIu64, bench->chosen->threads);
+    *out_given = (struct accel_given){"cpu.threads", text, "accelctl bench --threads"};
+    return 1;
 }

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "tools/accelctl/bench.h"
-#include "tools/accelctl/print_where.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 static const struct option_row options[] = {
     {"prompt", 'p', OPTION_TEXT, offsetof(struct bench_options, prompts), "N,N...",
@@ -138,107 +136,6 @@ static int read_lists(struct bench *bench)
     return code < 0 ? read_numbers(bench, "--length", chosen->lengths, 1, &bench->lengths) : code;
 }
 
-/* ---- facts ---- */
-
-static void set_text(struct bench *bench, const char *key, const char *text)
-{
-    json_object_set_new(bench->facts, key, json_text(text));
-}
-
-/* What every run has, also one that is interrupted at once. */
-static void gather_run(struct bench *bench)
-{
-    char text[64];
-    const time_t now = time(NULL);
-    struct tm utc;
-
-    gmtime_r(&now, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    set_text(bench, "begun", text);
-    set_text(bench, "version", accel_version());
-}
-
-static void gather_host(struct bench *bench, const struct accel_context *context)
-{
-    json_t *host = json_object();
-
-    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
-        const struct accel_fact *fact = accel_fact_get(context, i);
-
-        json_object_set_new(host, fact->key, json_text(fact->value));
-        if (strcmp(fact->key, "cpu.model") == 0)
-            set_text(bench, "processor", fact->value);
-    }
-    json_object_set_new(bench->facts, "host", host);
-}
-
-static const char *setting_text(const struct accel_plan *plan, const char *key)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
-
-    return setting == NULL ? "?" : setting->value;
-}
-
-void bench_facts_plan(struct bench *bench, const struct accel_plan *plan)
-{
-    const struct accel_device_info *device = accel_plan_device(plan);
-    char text[300];
-
-    set_text(bench, "device", devices_text(plan, text, sizeof text));
-    set_text(bench, "device_detail", device->facts->detail);
-    set_text(bench, "settings", accel_plan_variant(plan));
-    snprintf(text, sizeof text, "%.20s, %.20s", setting_text(plan, "kv.type.k"), setting_text(plan, "kv.type.v"));
-    set_text(bench, "kv", text);
-}
-
-static void gather_model(struct bench *bench, const struct opened *opened)
-{
-    const struct accel_model_facts *facts = accel_model_facts_of(opened->model);
-    char text[300];
-
-    set_text(bench, "model_file", bench->path);
-    snprintf(text, sizeof text, "%.60s, %u layers x %u, %" PRIu64 " parameters, %.100s", facts->architecture,
-             facts->layers, facts->hidden, facts->parameters, facts->types);
-    set_text(bench, "model", text);
-    json_object_set_new(bench->facts, "model_bytes", json_integer((json_int_t)facts->weight_bytes));
-    json_object_set_new(bench->facts, "model_parameters", json_integer((json_int_t)facts->parameters));
-}
-
-/* ---- the machine's behaviour ---- */
-
-enum { NOISY_ROWS = 5 };
-
-static void judge_noise(struct bench *bench)
-{
-    const struct measure_noise *noise = &bench->noise;
-    uint32_t told = 0;
-
-    if (noise->stolen > 0.02)
-        bench_warn(bench, "the hypervisor took %.0f %% of a processor away while this ran (/proc/stat, steal)",
-                   100 * noise->stolen);
-    if (noise->others > 0.05)
-        bench_warn(bench, "other programs used %.0f %% of a processor meanwhile", 100 * noise->others);
-    if (noise->throttled > 0)
-        bench_warn(bench, "the control group's quota held this run back for %.2f s", noise->throttled);
-    if (noise->hot > 0)
-        bench_warn(bench, "processors slowed down for their temperature %" PRIu64 " times", noise->hot);
-    if (bench->machine.drift > 0 && (bench->machine.drift < 0.95 || bench->machine.drift > 1.05))
-        bench_warn(bench, "%s ran at %.0f %% of its first speed in the end: the clock, or a neighbour, has changed",
-                   bench->machine.best[BENCH_F32]->sequence->name, 100 * bench->machine.drift);
-    for (uint32_t i = 0; i < bench->count; i++) {
-        const struct measure_spread *time = &bench->rows[i].time;
-
-        if (time->count >= 3 && time->upper - time->lower > 0.1 * time->median && told++ < NOISY_ROWS)
-            bench_warn(bench, "%s: half of the rounds lie %.0f %% of the median apart; do not trust the last digits",
-                       bench->rows[i].name, 100 * (time->upper - time->lower) / time->median);
-        if (bench->rows[i].limit > 0 && time->count > 0 && bench->rows[i].limit > 1.05 * time->median)
-            bench_warn(bench,
-                       "%s is faster than its limit: the limit was measured low, or a part of the bytes stayed in a "
-                       "cache of %.0f MiB",
-                       bench->rows[i].name, measure_last_cache() / 1048576);
-    }
-}
-
 /* ---- the verb ---- */
 
 static uint32_t wants_model(const struct bench *bench)
@@ -299,20 +196,18 @@ static int run_with_model(struct bench *bench, struct opened *opened)
     if (code >= 0)
         return code;
     snprintf(context, sizeof context, "%" PRIu64 "tok", tokens);
-    snprintf(threads, sizeof threads, "%" PRIu64, bench->chosen->threads);
     if (!is_set(&bench->chosen->common, "context"))
         more[wish.more_count++] = (struct accel_given){"context", context, "longest test of accelctl bench"};
     snprintf(sequences, sizeof sequences, "%" PRIu64, largest(&bench->sequences));
     if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
         more[wish.more_count++] = (struct accel_given){"sequences", sequences, "accelctl bench --sequences"};
-    if (bench->chosen->threads != 0)
-        more[wish.more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl bench --threads"};
+    wish.more_count += bench_give_threads(bench, threads, &more[wish.more_count]);
     code = open_model(&bench->chosen->common, &wish, opened);
     if (code >= 0)
         return code;
-    gather_host(bench, opened->context);
+    bench_facts_host(bench, opened->context);
     bench_facts_plan(bench, accel_session_plan(opened->session));
-    gather_model(bench, opened);
+    bench_facts_model(bench, opened);
     bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
     code = bench_machine_measure(bench);
     if (code < 0)
@@ -339,7 +234,7 @@ static int run_without_model(struct bench *bench, struct opened *opened)
     if (context == NULL)
         return code;
     if (opened->context == NULL)
-        gather_host(bench, context);
+        bench_facts_host(bench, context);
     code = bench_operators(bench, context);
     if (opened->context == NULL)
         close_context(context);
@@ -357,7 +252,7 @@ static int finish(struct bench *bench)
     measure_noise(&bench->begun, &ended, &bench->noise);
     bench_machine_again(bench);
     bench_rows_finish(bench);
-    judge_noise(bench);
+    bench_noise_judge(bench);
     bench_against_match(bench);
     if (chosen->common.json || chosen->sqlite != NULL) {
         document = bench_json(bench);
@@ -385,7 +280,7 @@ static int measure(struct bench *bench)
     int code;
 
     bench->facts = json_object();
-    gather_run(bench);
+    bench_facts_run(bench);
     measure_moment(&bench->begun);
     working_begin(&bench->working, &bench->session, 1);
     code = bench->wanted[BENCH_LOAD] ? bench_load(bench) : -1;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was measured on and with: the run, the host, the plan, the model, as texts and numbers beside the results. */
+#include "config.h"
+
+#include "tools/accelctl/bench.h"
+#include "tools/accelctl/print_where.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void set_text(struct bench *bench, const char *key, const char *text)
+{
+    json_object_set_new(bench->facts, key, json_text(text));
+}
+
+void bench_facts_run(struct bench *bench)
+{
+    char text[64];
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    set_text(bench, "begun", text);
+    set_text(bench, "version", accel_version());
+}
+
+void bench_facts_host(struct bench *bench, const struct accel_context *context)
+{
+    json_t *host = json_object();
+
+    for (uint32_t i = 0; i < accel_fact_count(context); i++) {
+        const struct accel_fact *fact = accel_fact_get(context, i);
+
+        json_object_set_new(host, fact->key, json_text(fact->value));
+        if (strcmp(fact->key, "cpu.model") == 0)
+            set_text(bench, "processor", fact->value);
+    }
+    json_object_set_new(bench->facts, "host", host);
+}
+
+static const char *setting_text(const struct accel_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    return setting == NULL ? "?" : setting->value;
+}
+
+void bench_facts_plan(struct bench *bench, const struct accel_plan *plan)
+{
+    const struct accel_device_info *device = accel_plan_device(plan);
+    char text[300];
+
+    set_text(bench, "device", devices_text(plan, text, sizeof text));
+    set_text(bench, "device_detail", device->facts->detail);
+    set_text(bench, "settings", accel_plan_variant(plan));
+    snprintf(text, sizeof text, "%.20s, %.20s", setting_text(plan, "kv.type.k"), setting_text(plan, "kv.type.v"));
+    set_text(bench, "kv", text);
+}
+
+void bench_facts_model(struct bench *bench, const struct opened *opened)
+{
+    const struct accel_model_facts *facts = accel_model_facts_of(opened->model);
+    char text[300];
+
+    set_text(bench, "model_file", bench->path);
+    snprintf(text, sizeof text, "%.60s, %u layers x %u, %" PRIu64 " parameters, %.100s", facts->architecture,
+             facts->layers, facts->hidden, facts->parameters, facts->types);
+    set_text(bench, "model", text);
+    json_object_set_new(bench->facts, "model_bytes", json_integer((json_int_t)facts->weight_bytes));
+    json_object_set_new(bench->facts, "model_parameters", json_integer((json_int_t)facts->parameters));
+}
