@@ -26,6 +26,8 @@ static int own_place(uint32_t type)
 }
 
 #define PLANAR_TYPES 60u
+#define PLANAR_PLACES 4u /* of these, types with a place of their own */
+_Static_assert(CPU_TYPES == CPU_PLANAR + PLANAR_TYPES - PLANAR_PLACES, "kernels.h counts the planar types");
 
 /* Planar types, 0 .. 59: by width, then group, then scheme; then those of 4 bits whose digits are places in a table. */
 static uint32_t planar_type(uint32_t index)

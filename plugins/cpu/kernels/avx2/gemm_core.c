@@ -19,18 +19,6 @@ CPU_INLINE void keep(__m256i acc[ROWS][2], size_t r)
     __asm__ volatile("" : "+x"(acc[r][0]), "+x"(acc[r][1]));
 }
 
-CPU_INLINE __m256i load_run(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-CPU_INLINE __m256i broadcast4(const void *p)
-{
-    int32_t four;
-    memcpy(&four, p, sizeof(four));
-    return _mm256_set1_epi32(four);
-}
-
 /* 16-bit sums of `steps` runs; sum `part` of the tile takes the center, a power of two, back. */
 CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, size_t part, size_t from,
                          const size_t steps, __m256i acc[ROWS][2])
@@ -51,17 +39,6 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
             acc[r][1] = c == from && !center ? p1 : _mm256_add_epi16(acc[r][1], p1);
             keep(acc, r);
         }
-    }
-}
-
-/* Adds the integers times x's scale times d to the sums of row r. */
-CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, float *sums)
-{
-    CPU_UNROLL
-    for (size_t h = 0; h < 2; h++) {
-        const __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(dot[h]), scale);
-        _mm256_storeu_ps(sums + 8 * h,
-                         _mm256_fmadd_ps(value, _mm256_loadu_ps(d + 8 * h), _mm256_loadu_ps(sums + 8 * h)));
     }
 }
 

@@ -9,13 +9,6 @@
 
 #define ROWS CPU_TILE_ROWS
 
-CPU_INLINE __m512i broadcast4(const void *p)
-{
-    int32_t four;
-    memcpy(&four, p, sizeof(four));
-    return _mm512_set1_epi32(four);
-}
-
 /* Sums of both halves of a block for every row of x; digits are `center` above their value. */
 CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, __m512i acc[ROWS][2])
 {

@@ -10,7 +10,7 @@
  */
 #include "plugins/cpu/kernels/panels/panels.h"
 #include "plugins/cpu/kernels/vector/finish.h"
-#include "plugins/cpu/kernels/vector/gemm.h"
+#include "plugins/cpu/kernels/vector/gemm_core.h"
 #include "plugins/cpu/kernels/vector/unpack.h"
 
 #ifdef SIMD_EMULATE
@@ -26,13 +26,6 @@
 #define AHEAD 2048u /* bytes of each stream that are asked for before they are read */
 #define LINE 64u
 #define HALVES_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
-
-CPU_INLINE __m512i broadcast4(const void *p)
-{
-    int32_t four;
-    memcpy(&four, p, sizeof(four));
-    return _mm512_set1_epi32(four);
-}
 
 CPU_INLINE __m512i load_word(const uint8_t *p)
 {

@@ -2,24 +2,12 @@
 /*
  * Cores of the 8-bit matmul of many rows, AVX2 with VNNI: 16 rows of W (two vectors of 8) with 4 of x. One instruction
  * multiplies and adds four digits of 8 rows, whatever their width, in 32 bits. Bound: operations; 8 sums, 2 vectors of
- * W and a broadcast fit the 16 registers. An Intel Xeon has 131 to
- * 147 of the 190 to 207 Gmac/s that the instruction has of a core.
+ * W and a broadcast fit the 16 registers. An Intel Xeon with AMX has 131 to 147 of the 190 to 207 Gmac/s that the
+ * instruction has of a core.
  */
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 
 #define ROWS CPU_TILE_ROWS
-
-CPU_INLINE __m256i load_run(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-CPU_INLINE __m256i broadcast4(const void *p)
-{
-    int32_t four;
-    memcpy(&four, p, sizeof(four));
-    return _mm256_set1_epi32(four);
-}
 
 /* Sums of runs from .. from + steps of a block; digits are `center` above their value, sum `part` of the tile takes
  * that back. */
@@ -40,17 +28,6 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
             acc[r][0] = _mm256_dpbusd_avx_epi32(acc[r][0], w0, four);
             acc[r][1] = _mm256_dpbusd_avx_epi32(acc[r][1], w1, four);
         }
-    }
-}
-
-/* Adds integers times a scale of x times what `d` says of the 16 rows. */
-CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, float *sums)
-{
-    CPU_UNROLL
-    for (size_t h = 0; h < 2; h++) {
-        const __m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(dot[h]), scale);
-        _mm256_storeu_ps(sums + 8 * h,
-                         _mm256_fmadd_ps(value, _mm256_loadu_ps(d + 8 * h), _mm256_loadu_ps(sums + 8 * h)));
     }
 }
 

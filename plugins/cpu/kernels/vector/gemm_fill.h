@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside of the 8-bit matmuls: how the weights of each type get into a panel (gemm.h). Only 256-bit integer
- * instructions: both levels share it. With 512 rows of x this is 2 to 5 % of a matmul's time.
+ * instructions: all levels of x86 share it. With 512 rows of x this is 2 to 5 % of a matmul's time.
  */
 #ifndef CPU_VECTOR_GEMM_FILL_H
 #define CPU_VECTOR_GEMM_FILL_H

@@ -2,7 +2,7 @@
 /*
  * Inside of the vector kernels: matmul with few rows of x, rounded to 8 bits, which is bound by the bytes of W. The
  * entries of every type ask gemv8 first; what it leaves is for the tiles of many rows. One file per family of types.
- * 256-bit instructions at both levels, with the dot product instruction where the level has it.
+ * 256-bit instructions at all levels of x86, with the dot product instruction where the level has it.
  */
 #ifndef CPU_VECTOR_GEMV_H
 #define CPU_VECTOR_GEMV_H
