@@ -13,43 +13,79 @@ static bool is(const char *word, size_t length, const char *name)
     return strlen(name) == length && strncmp(word, name, length) == 0;
 }
 
-static bool is_meant(const struct accel_listed *listed, const char *word, size_t length, uint32_t way)
+/* A word of a list, and in which way it is read. */
+struct wanted {
+    const char *word;
+    size_t length;
+    const char *driver;
+    uint32_t way;
+};
+
+static bool is_shadow(const struct accel_listed *listed)
 {
+    return listed->info.duplicate_of >= 0 || (listed->info.facts->flags & ACCEL_DEVICE_TARGET) != 0;
+}
+
+/* Whether the word fits, by another driver's device of the same hardware too. */
+static bool fits(const struct accel_listed *listed, const void *data)
+{
+    const struct wanted *wanted = data;
     const struct accel_facts *facts = listed->info.facts;
-    bool is_shadow = listed->info.duplicate_of >= 0 || (facts->flags & ACCEL_DEVICE_TARGET) != 0;
-    switch (way) {
+    if (wanted->driver && strcmp(listed->info.driver, wanted->driver) != 0)
+        return false;
+    switch (wanted->way) {
     case 0:
-        return is(word, length, listed->info.name) || is(word, length, listed->info.driver);
+        return is(wanted->word, wanted->length, listed->info.name) ||
+               is(wanted->word, wanted->length, listed->info.driver);
     case 1:
         /* Who asks for a GPU does not mean the processors in its place. */
-        return !is_shadow && (facts->flags & ACCEL_DEVICE_SOFTWARE) == 0 &&
-               is(word, length, accel_device_kind_name(facts->kind));
+        return (facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0 &&
+               is(wanted->word, wanted->length, accel_device_kind_name(facts->kind));
     default:
-        return !is_shadow && is(word, length, facts->id);
+        return (facts->flags & ACCEL_DEVICE_TARGET) == 0 && is(wanted->word, wanted->length, facts->id);
     }
+}
+
+const struct accel_listed *accel_context_unranked(const struct accel_context *context, accel_listed_test may,
+                                                  const void *data)
+{
+    const struct accel_listed *unranked = NULL;
+    bool is_ranked = false;
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        const struct accel_listed *listed = context->devices.items[i];
+        if (!may(listed, data))
+            continue;
+        is_ranked |= listed->unranked == NULL;
+        if (listed->unranked && unranked == NULL)
+            unranked = listed;
+    }
+    return is_ranked ? unranked : NULL;
 }
 
 /* The list of devices is sorted, best first. */
 static const struct accel_listed *choose_one(const struct accel_context *context, const char *word, size_t length,
-                                             const char *driver)
+                                             const char *driver, const struct accel_listed **out_unranked)
 {
-    for (uint32_t way = 0; way < 3; way++)
+    struct wanted wanted = {word, length, driver, 0};
+    for (; wanted.way < 3; wanted.way++)
         for (uint32_t i = 0; i < context->devices.count; i++) {
             const struct accel_listed *listed = context->devices.items[i];
-            if ((driver == NULL || strcmp(listed->info.driver, driver) == 0) && is_meant(listed, word, length, way))
-                return listed;
+            if ((wanted.way != 0 && is_shadow(listed)) || !fits(listed, &wanted))
+                continue;
+            *out_unranked = accel_context_unranked(context, fits, &wanted);
+            return listed;
         }
     return NULL;
 }
 
 const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
-                                                const char *driver)
+                                                const char *driver, const struct accel_listed **out_unranked)
 {
     /* An id of a driver may have a comma in it. */
-    const struct accel_listed *found = choose_one(context, names, strlen(names), driver);
+    const struct accel_listed *found = choose_one(context, names, strlen(names), driver, out_unranked);
     while (found == NULL && *names != '\0') {
         size_t length = strcspn(names, ",");
-        found = choose_one(context, names, length, driver);
+        found = choose_one(context, names, length, driver, out_unranked);
         names += length + (names[length] == ',');
     }
     return found;

@@ -50,8 +50,9 @@ struct accel_attached {
 struct accel_listed {
     struct accel_device_info info;
     struct accel_attached *owner;
-    uint32_t order; /**< in which it was found */
-    bool here;      /**< of a driver that waited: it enumerated the device when it was attached */
+    uint32_t order;                     /**< in which it was found */
+    bool here;                          /**< of a driver that waited: it enumerated the device when it was attached */
+    const struct accel_error *unranked; /**< why its profiles cannot be used; NULL: they rank it, or there are none */
 };
 
 /** Strings of the options. */
@@ -101,9 +102,18 @@ const struct accel_listed *accel_context_find(const struct accel_context *contex
 
 /** Finds a device for what a person says: as above, or by a kind ("gpu": the best that is no software), or by its id
  *  alone, or the first that is found of a list of these with commas between. `driver`, unless it is NULL, is whose
- *  devices are meant. */
+ *  devices are meant. *out_unranked: as with accel_context_unranked, of all that the word would fit. */
 const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
-                                                const char *driver);
+                                                const char *driver, const struct accel_listed **out_unranked);
+
+/** Which devices are to be chosen from. Duplicates are asked about too: ranked, one might be the original. */
+typedef bool (*accel_listed_test)(const struct accel_listed *listed, const void *data);
+
+/** The first of the devices that `may` takes that could not be ranked, where it takes others that could: the best of
+ *  them is not known, and the one in front is no answer. NULL: it is known, or no device could be ranked and every
+ *  plan fails by itself. */
+const struct accel_listed *accel_context_unranked(const struct accel_context *context, accel_listed_test may,
+                                                  const void *data);
 
 /** Writes the devices that may be chosen, of one driver or of all, with their kinds; empty where there are none. */
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);

@@ -74,8 +74,13 @@ static int32_t take_failure(struct accel_context *context, struct accel_listed *
                             struct accel_error *error)
 {
     char reason[1024];
+    struct accel_error *kept = accel_arena_array(&context->records, 1, sizeof(*kept));
     accel_log_write(&context->log, ACCEL_LOG_INFO, "device", "device=%s profile=%s text=\"%s\"", listed->info.name,
                     accel_error_name(why->code), why->text);
+    if (kept == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the rank of %s", listed->info.name);
+    *kept = *why;
+    listed->unranked = kept;
     snprintf(reason, sizeof(reason), "not ranked, and no plan can be made: %s%s%s%s", why->text,
              why->remedy[0] != '\0' ? " (" : "", why->remedy, why->remedy[0] != '\0' ? ")" : "");
     return keep_reason(context, listed, reason, error);
@@ -90,6 +95,7 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
     int32_t code;
     accel_device_pairs_fill(listed, &facts);
     listed->info.rank = 0;
+    listed->unranked = NULL;
     listed->info.rank_reason = "no profile ranks devices: they stand in the order in which they were found";
     if (context->profile == NULL)
         return ACCEL_OK;

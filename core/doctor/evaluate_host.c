@@ -259,6 +259,35 @@ static void judge_folders(struct accel_doctor_case *doctor)
 
 /* ---- profiles and plugins ---- */
 
+/* Devices that the profiles do not rank, one for each fault: no plan chooses among devices then. How many. */
+static uint32_t judge_ranks(struct accel_doctor_case *doctor)
+{
+    const struct accel_rows *devices = &doctor->context->devices;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < devices->count; i++) {
+        const struct accel_listed *listed = devices->items[i];
+        bool is_said = listed->unranked == NULL;
+        for (uint32_t j = 0; j < i && !is_said; j++) {
+            const struct accel_listed *other = devices->items[j];
+            is_said = other->unranked && strcmp(other->unranked->text, listed->unranked->text) == 0;
+        }
+        if (is_said)
+            continue;
+        count++;
+        say(doctor,
+            (struct accel_doctor_row){
+                .state = ACCEL_DOCTOR_BAD,
+                .area = "folders",
+                .check = "profiles.rank",
+                .subject = listed->info.name,
+                .text = accel_doctor_text(doctor, "cannot be ranked or planned for: %s", listed->unranked->text),
+                .remedy = *listed->unranked->remedy
+                              ? accel_doctor_text(doctor, "%s", listed->unranked->remedy)
+                              : "correct the profile; accelctl profile lint shows all that is wrong"});
+    }
+    return count;
+}
+
 static void judge_profiles(struct accel_doctor_case *doctor)
 {
     const struct accel_error *why = &doctor->context->profile_error;
@@ -266,7 +295,9 @@ static void judge_profiles(struct accel_doctor_case *doctor)
                                    .area = "folders",
                                    .check = "profiles",
                                    .subject = "profiles",
-                                   .text = "could be read"};
+                                   .text = "those that count here could be read"};
+    if (judge_ranks(doctor) != 0)
+        return;
     if (doctor->context->profile == NULL) {
         row.state = ACCEL_DOCTOR_BAD;
         row.text = accel_doctor_text(doctor, "%s", why->text[0] != '\0' ? why->text : "there are none");

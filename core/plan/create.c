@@ -125,13 +125,37 @@ int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error
                       installed ? "accelctl devices --all says why" : "accelctl plugins lists drivers that are", error);
 }
 
-/* The first of the list that can run something: it is sorted, best first. */
-static const struct accel_listed *best_device(const struct accel_context *context)
+int32_t accel_plan_refuse_unranked(const struct accel_context *context, const struct accel_listed *unranked,
+                                   bool may_name, struct accel_error *error)
 {
-    for (uint32_t i = 0; i < accel_device_count(context); i++) {
-        const struct accel_device_info *info = accel_device_get(context, i);
-        if (info->duplicate_of < 0 && (info->facts->flags & ACCEL_DEVICE_TARGET) == 0)
-            return accel_context_find(context, info->name);
+    const struct accel_error *why = unranked->unranked;
+    char choices[160];
+    int32_t code =
+        accel_error_set(error, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
+                        unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
+    accel_context_choices(context, NULL, choices, sizeof(choices));
+    if (may_name)
+        accel_error_remedy(error, "correct the profile, or choose by --device; here are %s", choices);
+    else
+        accel_error_remedy(error, "correct the profile");
+    return code;
+}
+
+static bool may_run(const struct accel_listed *listed, const void *data)
+{
+    (void)data;
+    return (listed->info.facts->flags & ACCEL_DEVICE_TARGET) == 0;
+}
+
+/* The first of the list that can run something: it is sorted, best first. */
+static const struct accel_listed *best_device(const struct accel_context *context,
+                                              const struct accel_listed **out_unranked)
+{
+    *out_unranked = accel_context_unranked(context, may_run, NULL);
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        const struct accel_listed *listed = context->devices.items[i];
+        if (listed->info.duplicate_of < 0 && may_run(listed, NULL))
+            return listed;
     }
     return NULL;
 }
@@ -182,13 +206,16 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
 {
     struct accel_error why = {0};
     const struct accel_profile_setting *policy;
+    const struct accel_listed *unranked;
     refuse_device(plan->context, request->device, &why);
-    plan->device = best_device(plan->context);
+    plan->device = best_device(plan->context, &unranked);
     if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
         return refuse_device(plan->context, request->device, error);
     policy = accel_plan_value(plan, "fallback.device");
     if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
         return refuse_device(plan->context, request->device, error);
+    if (unranked)
+        return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     if (strcmp(policy->value, "warn") == 0)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=%s to=%s reason=\"%s\"",
                         request->device, plan->device->info.name, why.text);
@@ -218,8 +245,11 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
                                struct accel_error *error)
 {
     const char *named = request->device ? request->device : request->platform;
-    const struct accel_listed *device = accel_context_choose(plan->context, named, request->platform);
+    const struct accel_listed *unranked = NULL;
+    const struct accel_listed *device = accel_context_choose(plan->context, named, request->platform, &unranked);
     int32_t code;
+    if (unranked)
+        return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     if (device == NULL)
         device = accel_context_find(plan->context, named);
     plan->platform = accel_plan_text(plan, "%s", request->platform);
@@ -238,10 +268,13 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
 
 static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
+    const struct accel_listed *unranked = NULL;
     if (ACCEL_HAS(request, platform) && request->platform)
         return choose_platform(plan, request, error);
-    plan->device =
-        request->device ? accel_context_choose(plan->context, request->device, NULL) : best_device(plan->context);
+    plan->device = request->device ? accel_context_choose(plan->context, request->device, NULL, &unranked)
+                                   : best_device(plan->context, &unranked);
+    if (unranked)
+        return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     plan->is_asked = plan->device && request->device;
     if (plan->device)
         return resolve(plan, request, error);

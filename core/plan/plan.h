@@ -131,6 +131,11 @@ int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *err
 
 struct accel_device;
 
+/** Refuses to choose among devices of which `unranked` cannot be ranked, with what is wrong with its profile. Where
+ *  `may_name` the remedy offers to name a device. */
+int32_t accel_plan_refuse_unranked(const struct accel_context *context, const struct accel_listed *unranked,
+                                   bool may_name, struct accel_error *error);
+
 /** ACCEL_E_NOT_FOUND with a remedy where the plan has no device. */
 int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error);
 

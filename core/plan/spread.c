@@ -87,11 +87,21 @@ static int32_t add_siblings(struct accel_placer *p)
     return code;
 }
 
+static bool is_for_processors(const struct accel_listed *listed, const void *data)
+{
+    (void)data;
+    return listed->info.facts->kind == ACCEL_DEVICE_CPU &&
+           (listed->info.facts->flags & (ACCEL_DEVICE_TARGET | ACCEL_DEVICE_REMOTE)) == 0;
+}
+
 /* The best device that runs on processors, last: it takes what is left. False where there is none. */
 static bool add_processors(struct accel_placer *p, uint32_t *out_index, int32_t *out_code)
 {
     const struct accel_context *context = p->s->plan->context;
-    *out_code = ACCEL_OK;
+    const struct accel_listed *unranked = accel_context_unranked(context, is_for_processors, NULL);
+    *out_code = unranked ? accel_plan_refuse_unranked(context, unranked, false, p->s->error) : ACCEL_OK;
+    if (unranked)
+        return true;
     for (uint32_t i = 0; i < accel_device_count(context); i++) {
         const struct accel_device_info *info = accel_device_get(context, i);
         if (is_candidate(info) && info->facts->kind == ACCEL_DEVICE_CPU) {

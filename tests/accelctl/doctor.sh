@@ -80,6 +80,25 @@ export ACCEL_PROFILE_PATH
 gpu laptop-hybrid behind vulkan:0000:00:02.0 "can be used and is not by itself: cpu:cpu0 ranks higher" "--device vulkan:0000:00:02.0"
 unset ACCEL_PROFILE_PATH
 gpu laptop-hybrid used vulkan:0000:00:02.0 "ranks first" ""
+# A profile that cannot be used moves no model to the next device: nothing is chosen, and the row says why.
+for driver in cpu vulkan; do
+    rm -rf "$work/broken"
+    cp -r "$src/profiles" "$work/broken"
+    chmod -R u+w "$work/broken"
+    echo "nonsense: 1" >>"$work/broken/$driver.yaml"
+    line=$(($(wc -l <"$src/profiles/$driver.yaml") + 1))
+    for call in "plan $q8" "run $q8 -n 1"; do
+        try 3 "$accelctl" $call --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
+        one_error "cannot be ranked, so that the best device is not known: $work/broken/$driver.yaml:$line:"
+        grep -q '^  remedy: correct the profile, or choose by --device; here are ' "$work/err" || fail "no remedy: $call"
+    done
+    try 6 "$accelctl" doctor --host "$hosts/laptop-hybrid.json" --profiles "$work/broken" --json
+    ACCEL_PROFILE_PATH=$work/broken gpu laptop-hybrid refused vulkan:0000:00:02.0 "cannot be ranked or planned for" ""
+    has "NEEDS A REMEDY"
+done
+# The other device may be named.
+try 0 "$accelctl" plan "$q8" --device cpu --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
+try 3 "$accelctl" plan "$q8" --device vulkan --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
 
 # Snapshots.
 try 3 "$accelctl" doctor --host "$src/README.md"

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "tests/unit/plan_farm.h"
+#include "tests/unit/plan_support.h"
 #include "tests/unit/profile_folder.h"
 #include "tests/unit/sketch_support.h"
 
@@ -14,6 +15,7 @@
 
 struct bench {
     struct farm farm;
+    struct scripted script;
     struct farm_graph graph;
     struct accel_context *context;
     struct accel_plan *plan;
@@ -183,6 +185,46 @@ static void test_device_choice(void **state)
     }
 }
 
+/* A profile that cannot be used leaves nobody to say which device is best: the one in front is no answer, and only a
+ * name that fits no device of that profile is. */
+static void test_device_unranked(void **state)
+{
+    static const struct {
+        const char *name;
+        int32_t code;
+        const char *found;
+    } rows[] = {
+        {NULL, ACCEL_E_CORRUPT, NULL},   {"cpu", ACCEL_E_CORRUPT, NULL},         {"gpu,cpu", ACCEL_E_CORRUPT, NULL},
+        {"farm", ACCEL_E_CORRUPT, NULL}, {"scripted", ACCEL_OK, "scripted:one"}, {"one", ACCEL_OK, "scripted:one"},
+    };
+    struct bench *b = *state;
+    profile_folder_write(b->folder, "base.yaml",
+                         "accel-profile: 1\nrules:\n"
+                         "- {when: [driver.name == scripted], set: {device.rank: 9}, because: a test}\n");
+    profile_folder_write(b->folder, "farm.yaml", "accel-profile: 1\ndefaults: {cpu.pinn: cores}\n");
+    open_context(b);
+    /* With no other device there is nothing to choose, and the plan says it of itself. */
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(b->error.text, "farm.yaml:2:12: setting \"cpu.pinn\" is unknown"));
+    assert_null(strstr(b->error.text, "cannot be ranked"));
+    assert_int_equal(accel_context_attach_driver(b->context, scripted_driver(&b->script, 0), &b->error), ACCEL_OK);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (create(b, rows[i].name, NULL, NULL, NULL, NULL) != rows[i].code)
+            fail_msg("%s: %s", rows[i].name ? rows[i].name : "none", b->error.text);
+        if (rows[i].found)
+            assert_string_equal(accel_plan_device(b->plan)->name, rows[i].found);
+        else
+            assert_non_null(strstr(b->error.text, "farm.yaml:2:12: setting \"cpu.pinn\" is unknown"));
+    }
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_CORRUPT);
+    assert_error(b, "farm:a cannot be ranked", "farm.yaml:2:");
+    assert_non_null(strstr(b->error.remedy, "--device"));
+    assert_non_null(strstr(b->error.remedy, "scripted:one"));
+    /* Nor does one stand in for a device that is not there. */
+    assert_int_equal(create(b, "farm:b", "fallback.device", "allow", NULL, NULL), ACCEL_E_CORRUPT);
+    assert_null(b->plan);
+}
+
 /* An operator, the type of K and V, and attention: the same answer of a driver, and a policy for each. */
 static void test_nodes(void **state)
 {
@@ -316,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_choice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_device_unranked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_f16, set_up, tear_down),

@@ -294,7 +294,8 @@ tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/profile_folder.c %D%/prof
 tests_unit_plan_sketch_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_deny
-tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h %D%/device_support.h
+tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/plan_support.c \
+        %D%/plan_support.h %D%/sketch_support.h %D%/device_support.h
 tests_unit_plan_deny_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_devices

@@ -91,23 +91,34 @@ static void tell_fault(const struct accel_context *context, const struct accel_d
              row->remedy[0] != '\0' ? row->remedy : "accelctl doctor --all shows all that was looked at");
 }
 
-/* What a driver says that found nothing, where that is all there is to say. */
-static const struct accel_doctor_row *find_word(const struct accel_doctor *doctor)
+static const struct accel_doctor_row *find_check(const struct accel_doctor *doctor, const char *check)
 {
     for (uint32_t i = 0; i < accel_doctor_count(doctor); i++) {
         const struct accel_doctor_row *row = accel_doctor_get(doctor, i);
 
-        if (strcmp(row->check, "driver.says") == 0)
+        if (strcmp(row->check, check) == 0)
             return row;
     }
     return NULL;
+}
+
+/* A profile cannot be used, and so no plan chooses among the devices. */
+static void tell_unranked(const struct accel_device_info *device, const struct accel_doctor_row *row,
+                          struct gpu_answer *answer)
+{
+    answer->state = "refused";
+    answer->device = device->name;
+    snprintf(answer->text, sizeof answer->text, "%s, %s, is not used by itself, and nothing is: %s %s", device->name,
+             device->facts->name, row->subject, row->text);
+    snprintf(answer->remedy, sizeof answer->remedy, "%s", row->remedy);
 }
 
 /* The system sees none. */
 static void tell_none(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
 {
     const struct accel_device_info *software = find_device(context, 1);
-    const struct accel_doctor_row *word = find_word(doctor);
+    /* What a driver says that found nothing, where that is all there is to say. */
+    const struct accel_doctor_row *word = find_check(doctor, "driver.says");
 
     answer->state = software != NULL ? "software" : "none";
     answer->device = software != NULL ? software->name : "";
@@ -129,6 +140,7 @@ static void tell_none(const struct accel_context *context, const struct accel_do
 void find_gpu_answer(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
 {
     const struct accel_device_info *device = find_device(context, 0);
+    const struct accel_doctor_row *unranked = find_check(doctor, "profiles.rank");
     const struct accel_doctor_row *fault = NULL;
 
     *answer = (struct gpu_answer){.device = ""};
@@ -136,7 +148,9 @@ void find_gpu_answer(const struct accel_context *context, const struct accel_doc
         fault = find_fault(context, doctor, ACCEL_DOCTOR_BAD);
     if (device == NULL && fault == NULL)
         fault = find_fault(context, doctor, ACCEL_DOCTOR_WARN);
-    if (device != NULL)
+    if (device != NULL && unranked != NULL)
+        tell_unranked(device, unranked, answer);
+    else if (device != NULL)
         tell_device(context, device, answer);
     else if (fault != NULL)
         tell_fault(context, fault, answer);
