@@ -34,7 +34,7 @@
 struct accel_plugins_options {
     uint32_t flags;                               /**< ACCEL_CONTEXT_NO_CACHE, ACCEL_CONTEXT_NO_PROBE */
     uint32_t probe_milliseconds;                  /**< deadline of one probe */
-    const char *driver_path;                      /**< folders or .so files, ':' between them; NULL: none */
+    const char *driver_path;                      /**< folders or files, ':' between them; NULL: none */
     const char *cache_path;                       /**< folder of the result cache; NULL: the user's cache folder */
     const char *probe_path;                       /**< the program accel-probe; NULL: $ACCEL_PROBE, else installed */
     const struct accel_hardware *const *hardware; /**< what a probe hands to `enumerate`; may be NULL */

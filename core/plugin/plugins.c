@@ -141,6 +141,8 @@ static int32_t pass_gate(struct discovery *discovery, struct record *record, str
     }
     if (source.fd >= 0)
         close(source.fd);
+    if (code != ACCEL_OK)
+        accel_error_remedy(verdict, "name or install a driver that was built for this machine and version of accel");
     info->build_id = gate.build_id;
     record->plugin.note = gate.note;
     if (gate.note != NULL) {

@@ -91,6 +91,16 @@ static int32_t add_folder(struct search *search, const char *place, const char *
     return code;
 }
 
+/* "x.so" and "x.so.1", as libraries are called. */
+static bool is_named_as_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *end = strstr(slash ? slash + 1 : path, ".so");
+    return end != NULL && (end[3] == '\0' || end[3] == '.');
+}
+
+/* What was named and is no folder is a file, whatever it is called, and gets a record: it must not be passed over in
+ * silence. Of what is not there the name tells which of them was meant. */
 static int32_t add_entry(struct search *search, const char *place, const char *entry, size_t bytes)
 {
     struct stat facts;
@@ -106,9 +116,7 @@ static int32_t add_entry(struct search *search, const char *place, const char *e
     path = strndup(entry, bytes);
     if (path == NULL)
         return no_memory(search->error);
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
-        code = add_folder(search, place, path);
-    else if (bytes > 3 && strcmp(path + bytes - 3, ".so") == 0)
+    if (stat(path, &facts) == 0 ? !S_ISDIR(facts.st_mode) : is_named_as_file(path))
         code = add(search, place, path, bytes);
     else
         code = add_folder(search, place, path);

@@ -38,9 +38,10 @@ struct accel_candidates {
 #define ACCEL_SEARCH_LIMIT 256u
 
 /**
- * Lists the candidates: every file named directly, and in every folder named the files `*.so` that are not hidden, by
- * name. Entries that are not absolute are left out with a line of log, since they would depend on the working
- * directory. A folder that is not there is no fault. Fails for lack of memory only.
+ * Lists the candidates: every file named directly, whatever it is called (of what is not there: x.so and x.so.1), and
+ * in every folder named the files `*.so` that are not hidden, by name. Entries that are not absolute are left out with
+ * a line of log, since they would depend on the working directory. A folder that is not there is no fault. Fails for
+ * lack of memory only.
  */
 int32_t accel_search_run(const struct accel_search_places *places, const struct accel_log *log,
                          struct accel_arena *arena, struct accel_candidates *out_candidates, struct accel_error *error);

@@ -68,10 +68,14 @@ int32_t accel_trust_check(const struct accel_trust *trust, const char *path, cha
                           struct accel_error *error)
 {
     *out_path = realpath(path, NULL);
-    if (*out_path == NULL)
-        return accel_error_set(error, accel_file_code(errno), "%s: cannot be resolved: %s", path,
-                               errno == ENOENT  ? "it names nothing"
-                               : errno == ELOOP ? "too many symbolic links"
-                                                : "the system refuses");
+    if (*out_path == NULL) {
+        int32_t code = accel_file_code(errno);
+        accel_error_set(error, code, "%s: cannot be resolved: %s", path,
+                        errno == ENOENT  ? "it names nothing"
+                        : errno == ELOOP ? "too many symbolic links"
+                                         : "the system refuses");
+        accel_error_remedy(error, "name a driver's file that is there, or the folder that holds it");
+        return code;
+    }
     return walk(trust, *out_path, out_facts, error);
 }

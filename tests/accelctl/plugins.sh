@@ -112,4 +112,30 @@ try 3 "$accelctl" plugins --drivers "drivers/good.so:$work/nothing"
 mkdir "$work/nothing"
 try 0 "$accelctl" plugins --drivers "drivers/good.so:$work/nothing"
 is "$(grep -c '^[^ ].* loaded .*/\(good\|cpu\)\.so$' "$work/out")" 2 "loaded rows from a relative path"
+# A file that is named is looked at whatever it is called: it is loaded, or refused with its reason, and a run says so.
+mkdir "$work/named"
+cp "$mocks/good.so" "$work/named/good.so.1"
+cp "$mocks/good.so" "$work/named/driver"
+cp "$src/README.md" "$work/named/text.so.6"
+for file in good.so.1 driver; do
+    try 0 "$accelctl" plugins --drivers "$work/named/$file"
+    is "$(grep -c "^[^ ].* loaded .*/$file\$" "$work/out")" 1 "loaded rows of $file"
+    is "$(wc -c <"$work/err")" 0 "what is said of $file beside its row"
+done
+ACCEL_DRIVER_PATH=$work/named/text.so.6 try 0 "$accelctl" plugins
+is "$(grep -c '^[^ ].* refused .*/text.so.6$' "$work/out")" 1 "refused rows of a file with another name"
+has "text.so.6: not an ELF file"
+has "remedy: name or install a driver that was built for this machine"
+try 0 "$accelctl" run "$q8" --drivers "$work/named/text.so.6" --greedy -q -n 5
+is "$(cat "$work/out")" "Once upon a time," "text beside a named driver that is none"
+grep -q "^warn: the driver $work/named/text.so.6 that was named is refused: text.so.6: not an ELF file" "$work/err" ||
+    { cat "$work/err"; fail "a run does not say that the driver that was named is refused"; }
+# A folder lists files of drivers alone, and may not be there yet; what is named in a way that cannot work is an error.
+ACCEL_DRIVER_PATH=$work/named:$work/not-yet try 0 "$accelctl" plugins
+is "$(grep -c "$work/named" "$work/out")" 0 "rows of a folder without files of drivers"
+for path in "$work/lost.so" "$work/named:$work/lost.so.1" named; do
+    ACCEL_DRIVER_PATH=$path try 3 "$accelctl" plugins
+    one_error "environment ACCEL_DRIVER_PATH ${path#*:}: "
+    grep -q "^  remedy: name files and folders that are there" "$work/err" || fail "no remedy for $path"
+done
 finish

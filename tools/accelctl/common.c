@@ -54,11 +54,68 @@ static int refuse_path(const struct common *common, const char *option, const ch
     char text[512];
 
     snprintf(text, sizeof text, "--%s %.400s: cannot be read", option, path);
-    return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text, NULL);
+    return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+               "name what is there and may be read");
 }
 
-/* What the command line names has to be there; what a variable names is looked for and passed over. `drivers` are the
- * absolute paths of --drivers. Answers -1, or an exit code. */
+/* A file is a name that ends as libraries do; all else is a folder. */
+static uint32_t is_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *end = strstr(slash == NULL ? path : slash + 1, ".so");
+
+    return end != NULL && (end[3] == '\0' || end[3] == '.');
+}
+
+/* Of the variable the files have to be there: a folder that is not there yet is none that was meant to hold a driver.
+ * What hangs on the folder in which the program runs is refused, since the library would pass over it. */
+static int check_variable(const struct common *common)
+{
+    const char *list = secure_getenv("ACCEL_DRIVER_PATH");
+
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        char path[PATH_MAX], text[512];
+        size_t length = strcspn(at, ":");
+        const char *fault = NULL;
+
+        snprintf(path, sizeof path, "%.*s", (int)length, at);
+        if (length != 0 && *at != '/')
+            fault = "is no absolute path";
+        else if (is_file_name(path) && access(path, R_OK) != 0)
+            fault = "cannot be read";
+        snprintf(text, sizeof text, "environment ACCEL_DRIVER_PATH %.400s: %s", path, fault == NULL ? "" : fault);
+        if (fault != NULL)
+            return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+                       "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
+        at += length + (at[length] == ':');
+    }
+    return -1;
+}
+
+/* A driver's file that was named and cannot be used: what runs without it shall not look as if it ran with it. */
+static void warn_refused(const struct accel_context *context, const char *list)
+{
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        char path[PATH_MAX], text[600];
+        size_t length = strcspn(at, ":");
+        char *file;
+
+        snprintf(path, sizeof path, "%.*s", (int)length, at);
+        file = realpath(path, NULL);
+        for (uint32_t i = 0; file != NULL && i < accel_plugin_count(context); i++) {
+            const struct accel_plugin_info *info = accel_plugin_get(context, i);
+
+            if (info->state == ACCEL_PLUGIN_REFUSED && strcmp(info->path, file) == 0)
+                fprintf(stderr, "warn: the driver %s that was named is refused: %s\n", path,
+                        clean_text(info->text, text, sizeof text));
+        }
+        free(file);
+        at += length + (at[length] == ':');
+    }
+}
+
+/* What the command line names has to be there. `drivers` are the absolute paths of --drivers. Answers -1, or an exit
+ * code. */
 static int check_paths(const struct common *common, const char *drivers)
 {
     if (common->device != NULL && common->device[strspn(common->device, ",")] == '\0')
@@ -96,10 +153,16 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_error error = {0};
 
     *out_exit = check_paths(common, drivers);
+    if (*out_exit < 0 && step == accel_context_discover && common->host == NULL)
+        *out_exit = check_variable(common);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
         blame_watch(context);
         waiting_begin(context);
         step(context, &error);
+    }
+    if (context != NULL && error.code == ACCEL_OK && step == accel_context_discover) {
+        warn_refused(context, drivers);
+        warn_refused(context, secure_getenv("ACCEL_DRIVER_PATH"));
     }
     if (error.code != ACCEL_OK) {
         *out_exit = say_error(common->json, &error);

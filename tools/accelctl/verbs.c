@@ -26,7 +26,8 @@ const struct word_row exit_rows[] = {
 };
 
 const struct word_row environment_rows[] = {
-    {"ACCEL_DRIVER_PATH", "folders or files of drivers, ':' between them, looked in before the installed ones"},
+    {"ACCEL_DRIVER_PATH", "folders or files of drivers, from / on, ':' between them, looked in before the installed "
+                          "ones; files have to be there"},
     {"ACCEL_PROFILE_PATH", "folder of the profiles, in place of the installed one"},
     {"ACCEL_PROBE", "the program that probes drivers, in place of the installed one"},
     {"ACCEL_COMPILE_MILLISECONDS", "time that a worker may take to compile for a driver that asks for one; 600000"},

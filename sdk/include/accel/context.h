@@ -37,7 +37,7 @@ struct accel_context_options {
     void *log_data;
     uint32_t log_level;          /**< lines above it are not made; 0: ACCEL_LOG_WARN */
     uint32_t probe_milliseconds; /**< deadline of one probe; 0: 5000 */
-    const char *driver_path;     /**< folders or .so files, ':' between them, searched first; NULL: none */
+    const char *driver_path;     /**< folders or files, ':' between them, searched first; NULL: none */
     const char *profile_path;    /**< folder of the profiles; NULL: ACCEL_PROFILE_PATH, else the installed ones */
     const char *cache_path;      /**< folder for results of probes; NULL: $XDG_CACHE_HOME/accel */
     uint64_t memory_budget;      /**< most bytes that the core and its drivers take, on host and devices; 0: no limit */
