@@ -41,7 +41,9 @@ static bool is_choice(const char *choices, const char *text)
 
 static int32_t refuse(const struct accel_given *given, const char *why, struct accel_error *error)
 {
-    return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): %s", given->key, given->value, given->origin, why);
+    accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): %s", given->key, given->value, given->origin, why);
+    accel_error_remedy(error, "set %s to what it takes, or leave it out", given->key);
+    return ACCEL_E_INVALID;
 }
 
 static int32_t parse_number(const struct accel_option *option, const struct accel_given *given,
@@ -58,9 +60,12 @@ static int32_t parse_number(const struct accel_option *option, const struct acce
     if (option->type == ACCEL_OPTION_REAL && !(setting->real - setting->real == 0.0))
         return refuse(given, "not a finite number", error);
     if (option->type == ACCEL_OPTION_INTEGER &&
-        (setting->integer < option->lowest || setting->integer > option->highest))
-        return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %lld to %lld", given->key, given->value,
-                               given->origin, (long long)option->lowest, (long long)option->highest);
+        (setting->integer < option->lowest || setting->integer > option->highest)) {
+        accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %lld to %lld", given->key, given->value,
+                        given->origin, (long long)option->lowest, (long long)option->highest);
+        accel_error_remedy(error, "set one of these, or leave %s out", given->key);
+        return ACCEL_E_INVALID;
+    }
     return ACCEL_OK;
 }
 
@@ -81,11 +86,31 @@ static int32_t parse_setting(const struct accel_option *option, const struct acc
         return parse_flag(given, setting, error);
     if (option->type != ACCEL_OPTION_TEXT)
         return parse_number(option, given, setting, error);
-    if (option->choices != NULL && !is_choice(option->choices, given->value))
-        return accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %s", given->key, given->value,
-                               given->origin, option->choices);
+    if (option->choices != NULL && !is_choice(option->choices, given->value)) {
+        accel_error_set(error, ACCEL_E_INVALID, "%s=%s (%s): allowed are %s", given->key, given->value, given->origin,
+                        option->choices);
+        accel_error_remedy(error, "set one of these, or leave %s out", given->key);
+        return ACCEL_E_INVALID;
+    }
     setting->text = given->value;
     return ACCEL_OK;
+}
+
+/* The remedy has the names of all options, as far as they fit. */
+static int32_t refuse_option(const struct accel_driver *driver, const struct accel_given *given,
+                             struct accel_error *error)
+{
+    char names[200] = "";
+    size_t used = 0;
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "%s (%s): driver %s has no such option", given->key, given->origin,
+                    driver->name);
+    for (uint32_t i = 0; i < driver->option_count && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, " %s", driver->options[i]->name);
+    if (driver->option_count != 0)
+        accel_error_remedy(error, "it has:%s", names);
+    else
+        accel_error_remedy(error, "it has none: leave the setting out");
+    return ACCEL_E_NOT_FOUND;
 }
 
 /* `settings` has room for all given ones. Later ones of the same name win. */
@@ -103,8 +128,7 @@ static int32_t parse_settings(const struct accel_driver *driver, const struct ac
             continue;
         option = find_option(driver, given[i].key);
         if (option == NULL)
-            return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s (%s): driver %s has no such option", given[i].key,
-                                   given[i].origin, driver->name);
+            return refuse_option(driver, &given[i], error);
         while (at < *out_count && strcmp(settings[at].name, option->name) != 0)
             at++;
         code = parse_setting(option, &given[i], &settings[at], error);

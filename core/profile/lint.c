@@ -252,6 +252,14 @@ static void take_fault(void *data, const struct accel_error *error)
     tell(lint, lint->path, error);
 }
 
+/* False where a file is something else, rather than a profile that is wrong. */
+static bool has_key(const char *text)
+{
+    char key[ACCEL_FIRST_KEY];
+    accel_profile_first_key(text, key);
+    return *key != 0;
+}
+
 int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
                                 void *data, uint32_t *out_errors, struct accel_error *out_why,
                                 struct accel_error *error)
@@ -261,8 +269,12 @@ int32_t accel_profile_lint_path(const struct accel_profile_list *list, const cha
     size_t bytes;
     int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
     lint.faults = (struct accel_faults){.take = take_fault, .data = &lint};
-    if (code == ACCEL_OK)
+    if (code != ACCEL_OK)
+        accel_error_remedy(out_why, "name a file that is there and may be read; accelctl profile list has them");
+    else
         code = check_any(&lint, path, text, bytes, out_why);
+    if (code != ACCEL_OK && text != NULL && !has_key(text))
+        accel_error_remedy(out_why, "a profile is YAML that begins with accel-profile: 1");
     free(text);
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "no memory to check %.200s", path);

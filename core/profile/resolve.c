@@ -177,8 +177,11 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
 {
     struct accel_key_value value;
     char why[200];
-    if (!accel_key_parse(slot->key, text, &value, why, sizeof(why)))
-        return accel_error_set(r->error, ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name, why);
+    if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
+        accel_error_set(r->error, ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name, why);
+        accel_error_remedy(r->error, "accelctl profile settings %s tells what it may be", slot->key->name);
+        return ACCEL_E_INVALID;
+    }
     return add_candidate(r, slot, &value, place, because, layer);
 }
 
@@ -227,8 +230,10 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
-    return accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s", pair->origin,
-                           pair->key, accel_did_you_mean(near, hint));
+    accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s", pair->origin, pair->key,
+                    accel_did_you_mean(near, hint));
+    accel_error_remedy(r->error, "accelctl profile settings lists them, and accelctl plugins the drivers with options");
+    return ACCEL_E_NOT_FOUND;
 }
 
 static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_pair *given, uint32_t count)

@@ -115,7 +115,7 @@ int32_t accel_snapshot_read(const char *path, struct accel_arena *arena, struct 
     if (code == ACCEL_OK)
         code = accel_snapshot_parse(path, data, bytes, arena, out_snapshot, error);
     free(data);
-    return code;
+    return add_remedy(code, error);
 }
 
 char *accel_snapshot_xml(const struct accel_snapshot *snapshot, struct accel_arena *arena, size_t *out_bytes)

@@ -30,6 +30,7 @@ accelctl_tests = \
 	%D%/quantize.sh \
 	%D%/placement.sh \
 	%D%/readme.sh \
+	%D%/remedies.sh \
 	%D%/scores.sh \
 	%D%/signals.sh \
 	%D%/tables.sh \

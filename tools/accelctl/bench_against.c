@@ -9,6 +9,7 @@
 #include "tools/accelctl/bench.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,14 +319,18 @@ static int32_t read_objects(struct reader *r)
 /* The whole file; bigger ones are none of these. */
 static int32_t read_file(struct bench *bench, const char *path, char **out_text, size_t *out_length)
 {
+    static const char remedy[] = "name a file of llama-bench -o json or -o jsonl, or of accelctl bench --json";
     enum { MOST = 64 << 20 };
     FILE *file = fopen(path, "rbe");
     char *text = NULL;
     size_t room = 0, got = 1;
 
     *out_length = 0;
-    if (file == NULL)
-        return accel_error_set(&bench->error, ACCEL_E_NOT_FOUND, "%s: cannot be opened", path);
+    if (file == NULL) {
+        accel_error_set(&bench->error, ACCEL_E_NOT_FOUND, "%s: cannot be opened: %s", path, strerror(errno));
+        accel_error_remedy(&bench->error, "%s", remedy);
+        return ACCEL_E_NOT_FOUND;
+    }
     while (got > 0 && *out_length < MOST) {
         char *grown = *out_length == room ? realloc(text, room = room == 0 ? 65536 : 2 * room) : text;
 
@@ -342,7 +347,9 @@ static int32_t read_file(struct bench *bench, const char *path, char **out_text,
     }
     fclose(file);
     free(text);
-    return accel_error_set(&bench->error, ACCEL_E_CORRUPT, "%s: cannot be read as text of at most 64 MiB", path);
+    accel_error_set(&bench->error, ACCEL_E_CORRUPT, "%s: cannot be read as text of at most 64 MiB", path);
+    accel_error_remedy(&bench->error, "%s", remedy);
+    return ACCEL_E_CORRUPT;
 }
 
 static int32_t read_one(struct bench *bench, const char *path)

@@ -20,8 +20,10 @@ static int32_t read_tokens(const char *path, struct calibration *calibration, st
         code = read_prompt(path, &text, error);
     if (code == ACCEL_OK)
         code = accel_tokenizer_encode(tokenizer, text, strlen(text), 0, &calibration->ids, error);
-    if (code == ACCEL_OK && calibration->ids.count < 2)
+    if (code == ACCEL_OK && calibration->ids.count < 2) {
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: a text to calibrate with has two tokens at least", path);
+        accel_error_remedy(error, "take a text as the model will be used for, of a few thousand words");
+    }
     free(text);
     accel_tokenizer_free(tokenizer);
     return code;

@@ -54,8 +54,11 @@ static int refuse_path(const struct common *common, const char *option, const ch
     char text[512];
 
     snprintf(text, sizeof text, "--%s %.400s: cannot be read", option, path);
-    return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
-               "name what is there and may be read");
+    return say(
+        common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+        strcmp(option, "profiles") == 0
+            ? "name a folder of profiles that is there and may be read; without the option it is the installed one"
+            : "name folders and files of drivers that are there and may be read, with : between them");
 }
 
 /* A file is a name that ends as libraries do; all else is a folder. */

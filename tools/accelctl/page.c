@@ -114,6 +114,7 @@ void html_end(FILE *out)
 
 static int write_beside(uint32_t json, const char *path, char *beside, int (*write)(FILE *out, void *data), void *data)
 {
+    static const char remedy[] = "make room on its disk, or name a file in a folder that may be written";
     mode_t mask = umask(0);
     int handle, code, failure = 0;
     FILE *out;
@@ -128,7 +129,7 @@ static int write_beside(uint32_t json, const char *path, char *beside, int (*wri
             close(handle);
             unlink(beside);
         }
-        return say(json, EXIT_FAILED, "ACCEL_E_IO", text, NULL);
+        return say(json, EXIT_FAILED, "ACCEL_E_IO", text, remedy);
     }
     code = write(out, data);
     if (fflush(out) != 0 || ferror(out) || fsync(handle) != 0 || fchmod(handle, 0666 & ~mask) != 0)
@@ -142,7 +143,7 @@ static int write_beside(uint32_t json, const char *path, char *beside, int (*wri
     if (code != EXIT_DONE)
         return code;
     snprintf(text, sizeof text, "%.300s: %s", path, strerror(failure));
-    return say(json, EXIT_FAILED, "ACCEL_E_IO", text, NULL);
+    return say(json, EXIT_FAILED, "ACCEL_E_IO", text, remedy);
 }
 
 int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data)

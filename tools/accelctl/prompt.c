@@ -11,6 +11,13 @@
 
 enum { PROMPT_MOST = 64 << 20 };
 
+static int32_t refuse(struct accel_error *error, int32_t code, const char *path, int native)
+{
+    accel_error_set(error, code, "%s: %s", path, strerror(native));
+    accel_error_remedy(error, "name a file of text that is there and may be read, or - for the standard input");
+    return code;
+}
+
 int32_t read_prompt(const char *path, char **out_text, struct accel_error *error)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
@@ -20,14 +27,15 @@ int32_t read_prompt(const char *path, char **out_text, struct accel_error *error
 
     *out_text = NULL;
     if (file == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: %s", path, strerror(errno));
+        return refuse(error, errno == EACCES ? ACCEL_E_DENIED : ACCEL_E_NOT_FOUND, path, errno);
     errno = 0;
     length = getdelim(&text, &capacity, '\0', file);
     if (length < 0 && errno != 0) {
-        accel_error_set(error, ACCEL_E_IO, "%s: %s", path, strerror(errno));
+        refuse(error, ACCEL_E_IO, path, errno);
     } else if (length > PROMPT_MOST || (length > 0 && text[length - 1] == '\0')) {
         accel_error_set(error, ACCEL_E_INVALID, "%s: a prompt is text of at most %d MiB without a zero byte", path,
                         PROMPT_MOST >> 20);
+        accel_error_remedy(error, "name a file of text; of a longer one a part, as head -c 60M makes it");
     } else if (length < 0) {
         free(text);
         text = strdup("");

@@ -29,6 +29,8 @@ static int32_t take_line(const char *path, uint32_t number, const char *line, ch
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_INVALID, "%s:%u: begins like JSON and is no string, and no object with a \"prompt\"",
                     path, number);
+    accel_error_remedy(
+        error, "write a string of JSON, or an object as {\"prompt\": \"...\"}; a line of text begins otherwise");
     return ACCEL_E_INVALID;
 }
 

@@ -31,12 +31,25 @@ json_t *json_text(const char *text)
     return words;
 }
 
+/* "plan: ..." is wrong usage of that verb, and its help says what is right; other texts have none, or their own. */
+static const char *usage_remedy(const char *code, const char *text, char remedy[80])
+{
+    size_t length = strcspn(text, ":");
+
+    for (uint32_t i = 0; strcmp(code, "usage") == 0 && verbs[i] != NULL; i++)
+        if (strlen(verbs[i]->name) == length && strncmp(text, verbs[i]->name, length) == 0) {
+            snprintf(remedy, 80, "accelctl %s --help lists arguments and options", verbs[i]->name);
+            return remedy;
+        }
+    return "";
+}
+
 int say(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy)
 {
-    char tail[64];
+    char tail[64], usage[80];
 
-    if (remedy == NULL)
-        remedy = "";
+    if (remedy == NULL || remedy[0] == '\0')
+        remedy = usage_remedy(code, text, usage);
     if (json) {
         json_t *error = json_pack("{s:{s:s, s:o, s:o, s:i}}", "error", "code", code, "text", json_text(text), "remedy",
                                   json_text(remedy), "exit", exit_code);

@@ -315,6 +315,10 @@ static int make_tokens(struct evaluation *evaluation)
 
     for (uint32_t i = 1; i < evaluation->count && code == ACCEL_OK; i++)
         code = check_tokens(evaluation, i);
+    if (code == ACCEL_OK && evaluation->ids.count == 0) {
+        code = accel_error_set(&evaluation->error, ACCEL_E_INVALID, "%s: the text is empty", evaluation->chosen->text);
+        accel_error_remedy(&evaluation->error, "take a text as the model will be used for, of a few thousand words");
+    }
     if (code != ACCEL_OK)
         return fail(evaluation);
     evaluation->report.tokens = evaluation->ids.count;

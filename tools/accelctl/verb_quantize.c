@@ -92,6 +92,7 @@ int quantize_refuse(uint32_t json, struct accel_error *error)
         code = EXIT_FAILED;
         break;
     case ACCEL_E_INVALID:
+        accel_error_remedy(error, "accelctl quantize --help lists types, groups, roles and methods");
         code = EXIT_USAGE;
         break;
     default:
@@ -141,7 +142,8 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
         snprintf(text, sizeof text, "%.300s: is the %s that is read; write to another name", arguments[1],
                  S_ISDIR(in.st_mode) ? "folder" : "file");
-        return say(chosen->common.json, EXIT_USAGE, "usage", text, NULL);
+        return say(chosen->common.json, EXIT_USAGE, "usage", text,
+                   "name another OUT, and rename it when it is complete");
     }
     outcome->replaced = !S_ISDIR(out.st_mode);
     if (S_ISDIR(out.st_mode) && snprintf(path, sizeof path, "%s/model.safetensors", arguments[1]) < (int)sizeof path)

@@ -108,8 +108,11 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     int32_t code;
 
     *out_description = NULL;
-    if (path_or_name == NULL || *path_or_name == 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
+    if (path_or_name == NULL || *path_or_name == 0) {
+        code = accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
+        accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
+        return code;
+    }
     d = calloc(1, sizeof *d);
     if (d == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);

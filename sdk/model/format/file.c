@@ -155,6 +155,33 @@ static int32_t create(const char *path, struct accel_model_file **out_file, stru
     return ACCEL_OK;
 }
 
+/* What can be done about a file that cannot be opened, where what refused it has not said more. */
+static void add_remedy(int32_t code, struct accel_error *error)
+{
+    switch (code) {
+    case ACCEL_E_NOT_FOUND:
+        accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
+                                  "accelctl profile list models has those that plans know by name");
+        break;
+    case ACCEL_E_DENIED:
+        accel_error_remedy(error, "let this user read the file (chmod a+r) and enter its folders (chmod a+x)");
+        break;
+    case ACCEL_E_INVALID:
+    case ACCEL_E_UNSUPPORTED:
+        accel_error_remedy(error, "name a GGUF file, a safetensors file, or a folder with one; a model in another form "
+                                  "has to be converted");
+        break;
+    case ACCEL_E_CORRUPT:
+        accel_error_remedy(error, "the file is damaged, or was not copied to its end: get or convert it again");
+        break;
+    case ACCEL_E_IO:
+        accel_error_remedy(error, "the disk or its file system fails: try a copy elsewhere");
+        break;
+    default:
+        break;
+    }
+}
+
 int32_t accel_model_file_open(const char *path, const struct accel_model_open_options *options,
                               struct accel_model_file **out_file, struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -180,6 +207,7 @@ int32_t accel_model_file_open(const char *path, const struct accel_model_open_op
         code = map_parts(file, error);
     if (code != ACCEL_OK) {
         accel_model_file_close(file);
+        add_remedy(code, error);
         return code;
     }
     *out_file = file;

@@ -196,8 +196,11 @@ static int32_t open_both(struct model_staged *staged, struct accel_error *error)
     if (code != ACCEL_OK)
         return code;
     staged->fd = open(staged->part, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
-    if (staged->fd < 0)
-        return model_fault_errno(error, staged->part, "cannot create", errno);
+    if (staged->fd < 0) {
+        code = model_fault_errno(error, staged->part, "cannot create", errno);
+        accel_error_remedy(error, "name a file in a folder that is there and that this user may write to");
+        return code;
+    }
     if (flock(staged->fd, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? refuse_busy(staged, error)
                                     : model_fault_errno(error, staged->part, "cannot lock", errno);

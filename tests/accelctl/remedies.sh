@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Everyday mistakes with files, values and options: each is one line with one line of what can be done, and the same in
+# JSON.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+cp "$q8" "$work/m.gguf"
+mkdir "$work/empty"
+: >"$work/zero.gguf"
+echo hi >"$work/text.gguf"
+head -c 5000 "$q8" >"$work/cut.gguf"
+head -c 5000 /dev/zero >"$work/zeros.gguf"
+printf '{"a": 1}\n' >"$work/line.txt"
+echo "Once upon a time there was a little girl." >"$work/text.txt"
+cp "$q8" "$work/locked.gguf"
+chmod 000 "$work/locked.gguf"
+cd "$work" || exit 99
+
+# remedied COMMAND...: fails with an error that has a remedy, in words and in JSON.
+remedied()
+{
+    checks=$((checks + 1))
+    "$@" >out 2>err </dev/null
+    status=$?
+    [ $status -ge 2 ] && [ $status -le 5 ] || [ $status = 1 ] || fail "status $status of: $*"
+    [ "$(grep -c '^accelctl: ' err)" = 1 ] || { cat err; fail "not one error: $*"; }
+    grep -q '^  remedy: .' err || { cat err; fail "no remedy: $*"; }
+    "$@" --json >out 2>err </dev/null
+    is $? $status "status with --json of: $*"
+    [ -n "$(value error.remedy)" ] || { cat out; fail "no remedy in JSON: $*"; }
+}
+
+# Files: not there, no model, damaged, not to be read.
+files="none.gguf none/none.gguf empty zero.gguf text.gguf cut.gguf zeros.gguf /dev/null lama-2-7b"
+[ "$(id -u)" = 0 ] || files="$files locked.gguf"
+for file in $files ""; do
+    remedied "$accelctl" run "$file" -n 2
+    remedied "$accelctl" plan "$file"
+    remedied "$accelctl" bench decode "$file"
+    remedied "$accelctl" quantize "$file" out.gguf
+    remedied "$accelctl" eval --text text.txt "$file"
+    remedied "$accelctl" eval --against "$file" m.gguf
+    remedied "$accelctl" profile show --model "$file"
+    remedied "$accelctl" bench decode m.gguf --against "$file"
+done
+for file in none.txt empty zero.gguf zeros.gguf /dev/null; do
+    remedied "$accelctl" quantize m.gguf out.gguf --calib "$file"
+    remedied "$accelctl" eval --text "$file" m.gguf
+done
+for file in none.txt empty zeros.gguf; do remedied "$accelctl" run m.gguf --prompt-file "$file"; done
+for file in none.txt empty zeros.gguf line.txt; do remedied "$accelctl" run m.gguf --prompts "$file"; done
+for file in none.yaml empty zero.gguf text.gguf zeros.gguf; do
+    try 3 "$accelctl" profile lint "$file"
+    grep -q '^  remedy: ' out || { cat out; fail "no remedy: profile lint $file"; }
+    try 3 "$accelctl" profile lint "$file" --json
+    [ -n "$(value findings.0.remedy)" ] || fail "no remedy in JSON: profile lint $file"
+done
+
+# Options and values that every verb has.
+for verb in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text text.txt m.gguf" "profile show cpu"; do
+    while read -r option; do
+        # shellcheck disable=SC2086
+        case $verb:$option in
+        profile*cpu.*) ;;
+        *) remedied "$accelctl" $verb $option ;;
+        esac
+    done <<'END'
+--device none7
+--profiles /nope
+--drivers /nope
+--host /nope.json
+--host m.gguf
+--set batch
+--set batch=abc
+--set batch=12
+--set batsh=1tok
+--set sequences=0
+--set kv.type.k=q5
+--set cpu.none=1
+--set cpu.isa=none
+--set cpu.threads=4096
+--client nobody
+--what
+END
+done
+
+# Those of one verb.
+while read -r call; do
+    # shellcheck disable=SC2086
+    remedied "$accelctl" $call
+done <<'END'
+run m.gguf -n abc
+run m.gguf --temperature hot
+run m.gguf --chat
+run m.gguf --system x
+run m.gguf --prompt x --prompt-file y
+plan m.gguf --emit none
+plan m.gguf --mode none
+plan m.gguf --platform none
+plan m.gguf --advise none
+plan m.gguf --explain none
+plan m.gguf --fit --max-context
+plan m.gguf --out /nope/x.json
+bench none m.gguf
+bench decode
+bench operators --type none
+bench operators --shape 3
+bench m.gguf --rounds 0
+quantize m.gguf
+quantize m.gguf m.gguf
+quantize m.gguf /nope/x.gguf
+quantize m.gguf x.gguf --type none
+quantize m.gguf x.gguf --role none=q4
+quantize m.gguf x.gguf --role q4
+quantize m.gguf x.gguf --method none
+quantize m.gguf x.gguf --budget none
+eval m.gguf
+eval --against m.gguf --bits 9
+eval --text text.txt m.gguf --chunk 1
+eval --text text.txt m.gguf --html /nope/x.html
+profile none
+profile show none
+profile list none
+profile settings none
+profile facts none
+profile env NONE
+END
+finish
