@@ -106,6 +106,22 @@ check()
     grep -qE "^  matmul f32 x (f32|f16|q8) +36 nodes" "$work/out" || fail "no types of matmul on $device"
 }
 
+# full_disk DEVICE: PoCL compiles to files of a folder of its own, and ends the process where they do not fit: the remedy
+# names that folder, not the driver. Needs the right to mount.
+full_disk()
+{
+    mkdir -p "$work/full"
+    if ! unshare -m mount -t tmpfs -o size=64k none "$work/full" 2>/dev/null; then
+        echo "skipped: a full disk of PoCL's cache: no right to mount one"
+        return
+    fi
+    # shellcheck disable=SC2016
+    try 1 unshare -m sh -c 'mount -t tmpfs -o size=64k none "$1" && shift && exec "$@"' sh "$work/full" \
+        env XDG_CACHE_HOME="$work/unkept" POCL_CACHE_DIR="$work/full" "$accelctl" run "$f32" -q -n 2 --prompt x --device "$1"
+    grep -q "remedy: the disk of POCL_CACHE_DIR=$work/full has room for " "$work/err" ||
+        fail "a full disk of PoCL's cache is not named: $(cat "$work/err")"
+}
+
 # Devices of the drivers that are installed, and of those in the folders of .icd files that ACCEL_TEST_OPENCL_ICDS names,
 # ':' between them: OCL_ICD_VENDORS is each in turn.
 found=0
@@ -116,6 +132,7 @@ check_all()
     for one in $devices; do
         found=$((found + 1))
         check "$one"
+        case $one in *:pocl*) full_disk "$one" ;; esac
         echo "checked: $one"
     done
     [ -n "$devices" ] || echo "skipped: $1"

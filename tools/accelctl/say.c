@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/accelctl/space.h"
 #include "tools/accelctl/verb.h"
 
 /* One line whatever a file's name contains. */
@@ -71,6 +72,7 @@ uint32_t is_of_driver(const struct accel_error *error)
 int say_error(uint32_t json, const struct accel_error *error)
 {
     int exit_code = EXIT_FAILED;
+    char full[SPACE_TEXT];
 
     switch (error->code) {
     case ACCEL_E_CORRUPT:
@@ -96,6 +98,9 @@ int say_error(uint32_t json, const struct accel_error *error)
     default:
         break;
     }
+    /* A compiler that does not get its files onto the disk says so in words of its own, if at all. */
+    if (error->remedy[0] == '\0' && strstr(error->text, "compiler refuses") != NULL && space_is_short(full))
+        return say(json, exit_code, accel_error_name(error->code), error->text, full);
     return say(json, exit_code, accel_error_name(error->code), error->text, error->remedy);
 }
 

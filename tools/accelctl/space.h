@@ -11,7 +11,7 @@ enum { SPACE_TEXT = 512 };
  * Before there is another thread. */
 void space_spare_mesa(void);
 
-/* 1 and a remedy where the disk of the user's cache folder is full. */
+/* 1 and a remedy where the disk of the user's cache folder is full, or that of PoCL's own nearly so. */
 uint32_t space_is_short(char out_remedy[SPACE_TEXT]);
 
 #endif
