@@ -2,7 +2,8 @@
 /**
  * @file
  * Evaluation: evidence, the machine and doctor.yaml become rows. Pure: nothing is looked at here, so that recorded
- * evidence gives the rows that it would have given there.
+ * evidence gives the rows that it would have given there. The profiles, and what the environment sets of them, are
+ * those of this process, as they are for plans.
  */
 #ifndef ACCEL_CORE_DOCTOR_EVALUATE_H
 #define ACCEL_CORE_DOCTOR_EVALUATE_H

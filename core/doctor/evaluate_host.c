@@ -288,6 +288,23 @@ static uint32_t judge_ranks(struct accel_doctor_case *doctor)
     return count;
 }
 
+/* A variable that nobody knows. */
+static void judge_variable(void *data, uint32_t level, const char *name, const char *near)
+{
+    struct accel_doctor_case *doctor = data;
+    bool is_meant = level <= ACCEL_LOG_WARN;
+    say(doctor, (struct accel_doctor_row){
+                    .state = is_meant ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE,
+                    .area = "folders",
+                    .check = "profiles.variable",
+                    .subject = accel_doctor_text(doctor, "environment %s", name),
+                    .text = accel_doctor_text(doctor, "nobody knows it, so that it does nothing%s%s%s",
+                                              near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
+                    .remedy = is_meant ? accel_doctor_text(doctor, "%s%s%sunset %s", near ? "set " : "",
+                                                           near ? near : "", near ? " instead, or " : "", name)
+                                       : ""});
+}
+
 static void judge_profiles(struct accel_doctor_case *doctor)
 {
     const struct accel_error *why = &doctor->context->profile_error;
@@ -296,6 +313,9 @@ static void judge_profiles(struct accel_doctor_case *doctor)
                                    .check = "profiles",
                                    .subject = "profiles",
                                    .text = "those that count here could be read"};
+    /* What keeps the table of variables from use keeps every plan, and is said of the devices. */
+    if (doctor->context->profile)
+        accel_profile_unknown_each(doctor->context->profile, judge_variable, doctor, NULL);
     if (judge_ranks(doctor) != 0)
         return;
     if (doctor->context->profile == NULL) {

@@ -214,6 +214,32 @@ static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const 
                 : ACCEL_OK;
 }
 
+/* What a plan is told of the environment. */
+struct unknowns {
+    struct accel_plan *plan;
+    int32_t code;
+    struct accel_error *error;
+};
+
+/* Who misspelt a setting reads the plan; a variable that is like none may be another program's. */
+static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
+{
+    struct unknowns *unknowns = data;
+    if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
+        return;
+    unknowns->code = accel_plan_add_hint(unknowns->plan, ACCEL_NOTE_WARN, "", "", unknowns->error,
+                                         "environment %s: nobody knows it, so that it does nothing%s%s%s", name,
+                                         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static int32_t hint_unknowns(struct accel_plan *plan, struct accel_error *error)
+{
+    const struct accel_profile *profile = accel_context_profile(plan->context);
+    struct unknowns unknowns = {plan, ACCEL_OK, error};
+    int32_t code = profile ? accel_profile_unknown_each(profile, hint_unknown, &unknowns, error) : ACCEL_OK;
+    return code == ACCEL_OK ? unknowns.code : code;
+}
+
 int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting;
@@ -221,6 +247,8 @@ int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *err
     int32_t code = hint_fallback(plan, "fallback.device", plan->moved, error);
     if (code == ACCEL_OK)
         code = hint_fallback(plan, "fallback.threads", plan->fewer, error);
+    if (code == ACCEL_OK)
+        code = hint_unknowns(plan, error);
     while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
         code = accel_plan_add_hint(plan, is_alias(setting) ? ACCEL_NOTE_INFO : ACCEL_NOTE_WARN, setting->key, "", error,
                                    "a run does not carry out %s=%s (%s)", setting->key, setting->value, setting->place);

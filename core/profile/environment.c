@@ -243,15 +243,6 @@ static const char *find_near(const struct known *known, const char *name)
     return best;
 }
 
-static void warn(const struct known *known, const char *name, const struct accel_log *log)
-{
-    const char *near = find_near(known, name);
-    bool own = strncmp(name, "ACCEL_", 6) == 0;
-    accel_log_write(log, near || !own ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "profile",
-                    "variable=%s text=\"nobody knows it, so that it does nothing%s%s%s\"", name,
-                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
 static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
 {
     if (strncmp(entry, "ACCEL_", 6) == 0)
@@ -262,8 +253,8 @@ static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
     return false;
 }
 
-uint32_t accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
-                                const struct accel_log *log)
+uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers,
+                                   uint32_t driver_count, accel_profile_unknown function, void *data)
 {
     struct known known = {0};
     uint32_t unknown = 0;
@@ -277,8 +268,11 @@ uint32_t accel_environment_warn(const struct accel_aliases *aliases, const char 
         if (is_known(&known, name, drivers, driver_count))
             continue;
         unknown++;
-        if (log)
-            warn(&known, name, log);
+        if (function) {
+            const char *near = find_near(&known, name);
+            bool own = strncmp(name, "ACCEL_", 6) == 0;
+            function(data, near || !own ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, name, near);
+        }
     }
     accel_arena_free(&known.arena);
     return unknown;

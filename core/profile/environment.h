@@ -14,6 +14,7 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "core/profile/keys.h"
+#include "core/profile/profile.h"
 
 struct accel_faults;
 
@@ -86,12 +87,12 @@ int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char
                                  const struct accel_wish **out_wishes, struct accel_error *error);
 
 /**
- * Warns of variables that look as if they were meant for this library and are not known: those with a prefix
+ * Tells of variables that look as if they were meant for this library and are not known: those with a prefix
  * of the table that it does not have, and ACCEL_... that is no setting, no variable of the library, and no option of
- * one of the `drivers`. What no name is near to goes to the log as information.
- * Answers how many there are; `log` may be NULL.
+ * one of the `drivers`. An ACCEL_... that no name is near to is information, all others are warnings.
+ * Answers how many there are; `function` may be NULL.
  */
-uint32_t accel_environment_warn(const struct accel_aliases *aliases, const char *const *drivers, uint32_t driver_count,
-                                const struct accel_log *log);
+uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers,
+                                   uint32_t driver_count, accel_profile_unknown function, void *data);
 
 #endif

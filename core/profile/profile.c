@@ -212,20 +212,33 @@ int32_t accel_profile_aliases(const struct accel_profile *profile, const struct 
     return code;
 }
 
-int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error)
+int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_profile_unknown function, void *data,
+                                   struct accel_error *error)
 {
     const struct accel_aliases *aliases;
     struct accel_profile_names platforms;
     int32_t code = accel_profile_aliases(profile, &aliases, error);
     /* Which platforms there are is asked only where a variable might belong to one. */
-    if (code != ACCEL_OK || accel_environment_warn(aliases, NULL, 0, NULL) == 0)
+    if (code != ACCEL_OK || accel_environment_unknown(aliases, NULL, 0, NULL, NULL) == 0)
         return code;
     code = accel_profile_names_read(profile->folder, ACCEL_PROFILE_PLATFORM, &platforms, error);
     if (code != ACCEL_OK)
         return code;
-    accel_environment_warn(aliases, (const char *const *)platforms.names, platforms.count, log);
+    accel_environment_unknown(aliases, (const char *const *)platforms.names, platforms.count, function, data);
     accel_profile_names_free(&platforms);
     return ACCEL_OK;
+}
+
+static void warn(void *data, uint32_t level, const char *name, const char *near)
+{
+    const struct accel_log **log = data;
+    accel_log_write(*log, level, "profile", "variable=%s text=\"nobody knows it, so that it does nothing%s%s%s\"", name,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error)
+{
+    return accel_profile_unknown_each(profile, warn, &log, error);
 }
 
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error)

@@ -97,8 +97,16 @@ int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below
  *  digits, '.', '-' and '_', else ACCEL_E_INVALID. */
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
 
-/** Warns in the log of variables of the environment that look as if they were meant for this library and that nobody
- *  knows, with the name that was meant. Fails where the table of variables cannot be used. */
+/** Is told a variable of the environment that nobody knows. `near`: the name that was meant, or NULL. `level`:
+ *  ACCEL_LOG_WARN, or ACCEL_LOG_INFO for what may be another program's. */
+typedef void (*accel_profile_unknown)(void *data, uint32_t level, const char *name, const char *near);
+
+/** Tells of the variables of the environment that look as if they were meant for this library and that nobody knows.
+ *  Fails where the table of variables cannot be used. */
+int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_profile_unknown function, void *data,
+                                   struct accel_error *error);
+
+/** Warns of them in the log. */
 int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error);
 
 /** What is known when these facts are given: they themselves, and what the files of the device and of the model add to

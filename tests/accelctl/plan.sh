@@ -233,6 +233,21 @@ try 0 "$accelctl" plan "$work/mute.gguf" --out "$work/mute.json"
 last=$(($("$json" "$work/mute.json" - notes.#) - 1))
 is "$("$json" "$work/mute.json" - "notes.$last.key")" tokenizer "the note of a plan in a file"
 
+# A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.
+ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8"
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "! environment ACCEL_CONTXT: nobody knows it, so that it does nothing; did you mean ACCEL_CONTEXT?" "$work/line" ||
+    { cat "$work/out"; fail "a plan does not tell of a misspelt setting"; }
+ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8" --json
+case $(cat "$work/out") in *"environment ACCEL_CONTXT: nobody knows it"*) ;; *) fail "no note of a misspelt setting in JSON" ;; esac
+ACCEL_CONTEXT=64tok try 0 "$accelctl" plan "$q8"
+grep -q "nobody knows" "$work/out" && fail "a plan does not know a setting of the environment"
+ACCEL_CONTXT=64tok "$accelctl" doctor >"$work/out" 2>"$work/err" </dev/null
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "environment ACCEL_CONTXT: nobody knows it, so that it does nothing; did you mean ACCEL_CONTEXT?" "$work/line" &&
+    grep -qF "remedy: set ACCEL_CONTEXT instead, or unset ACCEL_CONTXT" "$work/line" ||
+    { cat "$work/out"; fail "the doctor does not tell of a misspelt setting"; }
+
 # Writing: a plan takes no other thing's place, and what fails leaves the old file.
 cp "$q8" "$model"
 try 2 "$accelctl" plan "$model" --out "$work"
