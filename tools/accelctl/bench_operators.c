@@ -261,9 +261,30 @@ static uint32_t read_attention(const struct accel_graph *graph, struct bench_ope
     return 0;
 }
 
+/* As many tokens as a step of the plan may have. The session's own batch may be smaller: it ends with its context, which
+ * is that of the other tests. */
+static uint64_t batch_of(const struct opened *opened)
+{
+    int64_t batch = 1;
+
+    (void)accel_plan_setting_number(accel_session_plan(opened->session), "batch", &batch, NULL);
+    return batch < 1 ? 1 : (uint64_t)batch;
+}
+
+/* One token of each length, then a batch of tokens; where that is one token too, it is in the list already. */
+static void append_attention(struct list *list, const struct bench *bench, struct bench_operator what, uint64_t batch)
+{
+    for (uint32_t many = 0; many < 2; many++)
+        for (uint32_t i = 0; i < bench->lengths.count; i++) {
+            what.length = bench->lengths.items[i];
+            what.m = many == 0 ? 1 : batch < what.length ? batch : what.length;
+            if (many == 0 || what.m > 1)
+                append(list, bench, what);
+        }
+}
+
 int bench_attention(struct bench *bench, const struct opened *opened)
 {
-    const uint64_t batch = accel_session_batch(opened->session);
     struct list *list = calloc(1, sizeof *list);
     struct accel_device *device = NULL;
     struct bench_operator what;
@@ -272,12 +293,7 @@ int bench_attention(struct bench *bench, const struct opened *opened)
     if (list == NULL)
         return say(bench->chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for a list of operators", NULL);
     if (read_attention(accel_session_graph(opened->session), &what))
-        for (uint32_t many = 0; many < 2; many++)
-            for (uint32_t i = 0; i < bench->lengths.count; i++) {
-                what.length = bench->lengths.items[i];
-                what.m = many == 0 ? 1 : batch < what.length ? batch : what.length;
-                append(list, bench, what);
-            }
+        append_attention(list, bench, what, batch_of(opened));
     code = open_device(bench, opened->context, &device);
     if (code < 0)
         code = run_list(bench, BENCH_ATTENTION, device, list);
