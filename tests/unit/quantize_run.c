@@ -246,6 +246,27 @@ static bool exists(const char *path, const char *suffix)
     return access(name, F_OK) == 0;
 }
 
+/* Makes `to`, which may be `from`, a file of other halves with the same header and the same time of last change. */
+static void change_quietly(const char *from, const char *to)
+{
+    int fds[2] = {open(from, O_RDONLY | O_CLOEXEC), open(to, O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    struct stat status;
+    unsigned char *data;
+
+    assert_true(fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status) == 0);
+    data = malloc((size_t)status.st_size);
+    assert_non_null(data);
+    assert_int_equal(pread(fds[0], data, (size_t)status.st_size, 0), status.st_size);
+    /* The signs of halves, in all but the first part, which has the header. */
+    for (off_t at = (status.st_size / 8) | 1; at < status.st_size; at += 2)
+        data[at] ^= 0x80;
+    assert_int_equal(pwrite(fds[1], data, (size_t)status.st_size, 0), status.st_size);
+    assert_int_equal(futimens(fds[1], (const struct timespec[2]){status.st_atim, status.st_mtim}), 0);
+    close(fds[0]);
+    close(fds[1]);
+    free(data);
+}
+
 static void test_killed(void **state)
 {
     struct accel_quantize_options options = {.size = sizeof options, .type = "f32", .threads = 2};
@@ -301,6 +322,35 @@ static void test_other_options(void **state)
     compare_files(f.in, f.out, false);
     unlink(f.in);
     unlink(f.out);
+}
+
+/* What was begun of one model is not taken up for another one with the same header, size and time of last change: it
+ * lies beside the first here, and then in its place. */
+static void test_other_model(void **state)
+{
+    struct accel_quantize_options options = {.size = sizeof options, .type = "f32", .threads = 2};
+    struct accel_error error = {0};
+    struct files f;
+
+    (void)state;
+    names(&f, "model");
+    assert_true(random_model_write(f.in, &sizes, ACCEL_F16));
+    for (uint32_t in_place = 0; in_place < 2; in_place++) {
+        const char *second = in_place ? f.in : f.again;
+        uint64_t resumed = 99;
+
+        options.progress = stop_in_the_middle;
+        assert_int_equal(write_as(f.in, f.out, &options, NULL, &error), ACCEL_E_CANCELLED);
+        assert_true(exists(f.out, ".part.journal"));
+        change_quietly(f.in, second);
+        options.progress = NULL;
+        OK(write_as(second, f.out, &options, &resumed, &error));
+        assert_int_equal(resumed, 0);
+        compare_files(second, f.out, false);
+        unlink(f.out);
+    }
+    unlink(f.in);
+    unlink(f.again);
 }
 
 static void test_busy(void **state)
@@ -567,9 +617,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),     cmocka_unit_test(test_rows),          cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_killed),    cmocka_unit_test(test_other_options), cmocka_unit_test(test_busy),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_overflow),      cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_same_file), cmocka_unit_test(test_targets),       cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_killed),    cmocka_unit_test(test_other_options), cmocka_unit_test(test_other_model),
+        cmocka_unit_test(test_busy),      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_empty),     cmocka_unit_test(test_same_file),     cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_shrinking),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

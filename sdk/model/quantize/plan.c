@@ -27,27 +27,35 @@
 
 #define THREADS_MAX 1024u
 
-/* Everything that decides the bytes of the file: its header, the file that is read, and the encoders. */
+/* Which file it is, and that nobody has changed it: one that archivers unpack has the time of its making, and another
+ * model may have that, too, with the same header. ctime is nobody's to set. */
+static int32_t identify_part(struct accel_quantize_job *job, uint32_t part, struct accel_error *error)
+{
+    const int fd = accel_model_file_part_fd(job->file, part);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return accel_error_set(error, ACCEL_E_IO, "%s: cannot ask for its state",
+                               accel_model_file_part_path(job->file, part));
+    const uint64_t facts[7] = {accel_model_file_part_bytes(job->file, part),
+                               (uint64_t)status.st_dev,
+                               (uint64_t)status.st_ino,
+                               (uint64_t)status.st_mtim.tv_sec,
+                               (uint64_t)status.st_mtim.tv_nsec,
+                               (uint64_t)status.st_ctim.tv_sec,
+                               (uint64_t)status.st_ctim.tv_nsec};
+    job->identity = XXH3_64bits_withSeed(facts, sizeof(facts), job->identity);
+    return ACCEL_OK;
+}
+
+/* Everything that decides the bytes of the file: its header, the files that are read, and the encoders. */
 static int32_t identify(struct accel_quantize_job *job, struct accel_error *error)
 {
-    uint64_t facts[4] = {XXH3_64bits(job->header.data, job->header.bytes), ENCODERS, 0, 0};
-    struct stat status;
-    int fd = accel_model_file_part_fd(job->file, 0);
-    if (fd >= 0 && fstat(fd, &status) != 0)
-        return accel_error_set(error, ACCEL_E_IO, "%s: cannot ask for its state", accel_model_file_path(job->file));
-    facts[2] = accel_model_file_part_bytes(job->file, 0);
-    if (fd >= 0)
-        facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    job->identity = XXH3_64bits(facts, sizeof(facts));
-    for (uint32_t part = 1; part < accel_model_file_part_count(job->file); part++) {
-        fd = accel_model_file_part_fd(job->file, part);
-        if (fd < 0 || fstat(fd, &status) != 0)
-            return accel_error_set(error, ACCEL_E_IO, "%s: cannot ask for its state",
-                                   accel_model_file_part_path(job->file, part));
-        facts[2] = accel_model_file_part_bytes(job->file, part);
-        facts[3] = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-        job->identity = XXH3_64bits_withSeed(facts, sizeof(facts), job->identity);
-    }
+    int32_t code = ACCEL_OK;
+    job->identity = XXH3_64bits_withSeed(job->header.data, job->header.bytes, ENCODERS);
+    for (uint32_t part = 0; part < accel_model_file_part_count(job->file) && code == ACCEL_OK; part++)
+        code = identify_part(job, part, error);
+    if (code != ACCEL_OK)
+        return code;
     for (uint64_t i = 0; i < job->count; i++) {
         const uint32_t row[2] = {job->rows[i].converted, job->rows[i].to};
         job->identity = XXH3_64bits_withSeed(row, sizeof(row), job->identity);

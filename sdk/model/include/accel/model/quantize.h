@@ -150,7 +150,8 @@ ACCEL_API uint64_t accel_quantize_bytes(const struct accel_quantize_job *job) AC
 ACCEL_API const struct accel_quantize_candidate *
 accel_quantize_candidate_get(const struct accel_quantize_job *job, uint64_t tensor, uint32_t index) ACCEL_NOEXCEPT;
 
-/** Writes the file. `*out_resumed`, which may be NULL, gets the number of tensors that an earlier run had written.
+/** Writes the file. `*out_resumed`, which may be NULL, gets the number of tensors that an earlier run had written: of
+ *  the same choices and the same files, by device, inode, size and times, so that a copy of them begins anew.
  *  ACCEL_E_BUSY: another process writes it; ACCEL_E_INVALID: it is the file that is read, or what lies at its place or
  *  at PATH.part is no file that this may replace; ACCEL_E_CORRUPT, ACCEL_E_UNSUPPORTED: a value is not finite, or too
  *  large for its type; ACCEL_E_CANCELLED; ACCEL_E_IO and the like from the system, with what was written kept for the
