@@ -16,6 +16,10 @@
 #include "tools/accelctl/bench.h"
 #include "tools/accelctl/certificate.h"
 #include "tools/accelctl/prompt.h"
+#include "tools/accelctl/verb.h"
+
+/* The readers are here without the command, which has no verbs then. */
+const struct verb *const verbs[] = {NULL};
 
 const char *const fuzz_corpus_folder = "tests/fixtures/tools";
 const char *const fuzz_corpus_suffix = ".input";
