@@ -25,7 +25,11 @@ static int32_t host_allocate(const struct accel_host *host, uint32_t memory_clas
                              void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_host_services *services = services_of(host);
-    int32_t code = accel_memory_take(services->memory, memory_class, bytes, alignment, out_memory, error);
+    /* Steps read every weight again and again: there the addresses of small pages cost most. */
+    int32_t code =
+        memory_class == ACCEL_MEMORY_WEIGHTS
+            ? accel_memory_take_room(services->memory, memory_class, bytes, bytes, alignment, out_memory, error)
+            : accel_memory_take(services->memory, memory_class, bytes, alignment, out_memory, error);
     if (code == ACCEL_OK) {
         atomic_fetch_add_explicit(&services->blocks, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&services->bytes, bytes, memory_order_relaxed);

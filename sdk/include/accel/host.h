@@ -66,7 +66,8 @@ struct accel_host {
     /** Writes one line of `key=value` text to the log of the application. Never fails; never blocks for long. */
     int32_t(ACCEL_CALL *log)(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT;
     /** Takes `bytes` of zeroed memory aligned to `alignment` (a power of two) and counts them under `memory_class`.
-     *  ACCEL_E_MEMORY when the system or the budget has no more; 0 bytes is ACCEL_E_INVALID. */
+     *  Large blocks of ACCEL_MEMORY_WEIGHTS lie in huge pages where the system has them. ACCEL_E_MEMORY when the system
+     *  or the budget has no more; 0 bytes is ACCEL_E_INVALID. */
     int32_t(ACCEL_CALL *allocate)(const struct accel_host *host, uint32_t memory_class, uint64_t bytes,
                                   uint64_t alignment, void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT;
     /** Gives memory of `allocate` back. NULL is allowed. Never fails. */
