@@ -91,7 +91,7 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
     claim->kernel = kernel->name;
     claim->tolerance = kernel->tolerance;
     if (sdk_reads_weight(graph, node)) {
-        claim->weights = ACCEL_MAPPED;
+        claim->weights = sdk_node_packs(device, graph, index, kernel) ? ACCEL_RESIDENT : ACCEL_MAPPED;
         claim->alignment = device->backend->weight_alignment;
     }
 }

@@ -24,4 +24,5 @@ libaccel_driver_la_SOURCES += \
 	%D%/set.c \
 	%D%/share.c \
 	%D%/text.c \
-	%D%/wait.h
+	%D%/wait.h \
+	%D%/weights.c

@@ -37,12 +37,13 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
     const struct sdk_device *device = (const struct sdk_device *)base;
     uint64_t host = sizeof(struct sdk_instance) + sdk_device_bytes(device->backend);
     struct accel_driver_module *module = NULL;
-    uint64_t scratch = 0, program = 0;
+    uint64_t scratch = 0, program = 0, weights;
     int32_t code = sdk_module_create(base, graphs, graph_count, options, NULL, NULL, NULL, &module, error);
 
     if (code != ACCEL_OK)
         return code;
     code = measure((struct sdk_module *)module, options, &scratch, &program, error);
+    weights = sdk_weights_bytes((struct sdk_module *)module);
     module->table->free(module);
     if (code == ACCEL_OK)
         code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, scratch, scratch,
@@ -53,5 +54,8 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
                         "a kernel per node of every graph, a tensor per value and a call per node of every set", error);
     if (code == ACCEL_OK)
         code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, host, host, "the instance and a device of the driver", error);
+    if (code == ACCEL_OK && weights != 0)
+        code =
+            sink->bytes(sink, 0, ACCEL_MEMORY_HOST, weights, weights, "a record of every weight that is packed", error);
     return code;
 }

@@ -15,6 +15,8 @@
 
 /* Refuses an open struct that is shorter than `least` bytes (later.c); `what` is its name. */
 int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error);
+/* Refuses a weight that is shorter, or sets what this minor does not know (later.c). */
+int32_t sdk_check_weight(const struct accel_weight *weight, struct accel_error *error);
 /* Refuses by name what graphs and options set and this minor does not know (later.c). */
 int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
                         const struct accel_compile_options *options, struct accel_error *error);

@@ -117,7 +117,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
     if (code != ACCEL_OK)
         return code;
     device = memory;
-    device->base.table = &sdk_device_table;
+    device->base.table = backend->packs == NULL ? &sdk_device_table : &sdk_packing_device_table;
     device->instance = instance;
     device->backend = backend;
     device->host = instance->host;
@@ -163,10 +163,11 @@ int32_t sdk_attach(const struct sdk_backend *backend, const struct accel_host *h
 static int32_t device_close(struct accel_driver_device *base, struct accel_error *error)
 {
     struct sdk_device *device = (struct sdk_device *)base;
-    uint32_t alive = atomic_load(&device->modules);
+    uint32_t modules = atomic_load(&device->modules), containers = atomic_load(&device->containers);
 
-    if (alive != 0)
-        return sdk_error(error, ACCEL_E_BUSY, "close with %u modules alive", alive);
+    if (modules != 0 || containers != 0)
+        return sdk_error(error, ACCEL_E_BUSY, "close with %u modules and %u containers of weights alive", modules,
+                         containers);
     if (device->backend->close != NULL)
         device->backend->close(device->own);
     atomic_fetch_sub(&device->instance->devices, 1);
@@ -192,5 +193,16 @@ const struct accel_device_table sdk_device_table = {
     .claim = sdk_claim,
     .compile = sdk_module_create,
     .estimate = sdk_estimate,
+    .fingerprint = device_fingerprint,
+};
+
+/* Of backends that pack: the core keeps no copy of what they hold. */
+const struct accel_device_table sdk_packing_device_table = {
+    .size = sizeof sdk_packing_device_table,
+    .close = device_close,
+    .claim = sdk_claim,
+    .compile = sdk_module_create,
+    .estimate = sdk_estimate,
+    .weights_create = sdk_weights_create,
     .fingerprint = device_fingerprint,
 };

@@ -43,6 +43,11 @@ static int32_t check(const void *given, size_t least, size_t known, const char *
     return code == ACCEL_OK ? check_tail(given, known, what, error) : code;
 }
 
+int32_t sdk_check_weight(const struct accel_weight *weight, struct accel_error *error)
+{
+    return check(weight, ACCEL_END_OF(struct accel_weight, key), sizeof *weight, "accel_weight", error);
+}
+
 static int32_t check_attributes(const struct accel_node *node, struct accel_error *error)
 {
     static const size_t least[ACCEL_OP_END] = {

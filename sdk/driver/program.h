@@ -31,8 +31,30 @@ struct sdk_device {
     const struct sdk_backend *backend;
     const struct accel_host *host;
     _Atomic uint32_t modules;
-    uint32_t zero;
+    _Atomic uint32_t containers; /* of weights */
     void *own;
+};
+
+/* A weight of a container. */
+struct sdk_kept {
+    struct accel_weight weight; /* the key is the container's */
+    uint64_t rows;
+    uint64_t row_bytes[SDK_PLANES];
+    void *planes[SDK_PLANES]; /* in the block, where it is not packed */
+    void *packed;             /* in the block, or NULL */
+    uint32_t plane_count;
+    uint32_t zero;
+};
+
+/* A container of weights; kept ones are sorted by key. */
+struct sdk_weights {
+    struct accel_driver_weights base;
+    struct sdk_device *device;
+    struct sdk_kept *kept;
+    void *block;
+    uint64_t bytes; /* of the block */
+    uint32_t count;
+    uint32_t zero;
 };
 
 struct sdk_program {
@@ -106,12 +128,22 @@ struct sdk_set {
 };
 
 extern const struct accel_module_table sdk_module_table;
-extern const struct accel_device_table sdk_device_table;
+extern const struct accel_device_table sdk_device_table, sdk_packing_device_table;
 extern const struct accel_set_table sdk_set_table;
 
 /* The first kernel of the table that takes the node, or NULL with the reason of the last one that did not. */
 const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
                                   const char **out_reason);
+
+/* Whether the weights of a node go into a container, since its kernel reads one of them packed. */
+uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
+                        const struct sdk_kernel *kernel);
+/* Bytes of bookkeeping of the container that a module's weights will have; 0: none. */
+uint64_t sdk_weights_bytes(const struct sdk_module *module);
+/* The weight called `key`, or NULL. */
+const struct sdk_kept *sdk_weights_find(const struct sdk_weights *weights, const char *key);
+int32_t sdk_weights_create(struct accel_driver_device *device, const struct accel_weight *const *list, uint32_t count,
+                           struct accel_driver_weights **out_weights, struct accel_error *error);
 
 /* Makes the sets' skeleton: dims, calls, blocks and the bytes of scratch; addresses are still NULL. */
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,

@@ -223,6 +223,28 @@ void sdk_set_release(struct sdk_set *set)
     host->release(host, set);
 }
 
+/* What a container holds of a weight; planes that are bound by address stay so. */
+static int32_t bind_kept(struct sdk_set *set, const struct accel_binding *binding, struct accel_error *error)
+{
+    const struct accel_value *value = set->program->graph->values[binding->value];
+    const struct sdk_kept *kept =
+        value->role != ACCEL_ROLE_WEIGHT ? NULL : sdk_weights_find(binding->object, value->key);
+    struct sdk_tensor *tensor = &set->tensors[binding->value];
+
+    if (kept == NULL)
+        return sdk_error(error, ACCEL_E_INVALID, "graph %s: the container of weights lacks %s",
+                         set->program->graph->name, value->name);
+    if (kept->weight.type != value->type || kept->weight.rank != value->rank ||
+        memcmp(kept->weight.dims, tensor->dims, value->rank * sizeof *tensor->dims) != 0)
+        return sdk_error(error, ACCEL_E_INVALID, "graph %s: weight %s has another type or shape in its container",
+                         set->program->graph->name, value->name);
+    tensor->packed = kept->packed;
+    for (uint32_t p = 0; p < kept->plane_count; p++)
+        if (tensor->planes[p] == NULL)
+            tensor->planes[p] = kept->planes[p];
+    return ACCEL_OK;
+}
+
 static int32_t bind_values(struct sdk_set *set, const struct accel_set_description *description,
                            struct accel_error *error)
 {
@@ -232,11 +254,32 @@ static int32_t bind_values(struct sdk_set *set, const struct accel_set_descripti
         const struct accel_binding *binding = &description->bindings[b];
         uint32_t plane = binding->kind == ACCEL_BIND_WEIGHTS ? binding->part : 0;
 
+        if (binding->kind == ACCEL_BIND_WEIGHTS && binding->object != NULL && binding->value < graph->value_count) {
+            int32_t code = bind_kept(set, binding, error);
+
+            if (code != ACCEL_OK)
+                return code;
+            continue;
+        }
         if (binding->value >= graph->value_count || plane >= SDK_PLANES || binding->host == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: binding %u has no address for value %u", graph->name, b,
                              binding->value);
         set->tensors[binding->value].planes[plane] = binding->host;
     }
+    return ACCEL_OK;
+}
+
+/* A weight that is only there packed has no planes: kernels that read them would follow no address. */
+static int32_t check_planes(const struct sdk_set *set, struct accel_error *error)
+{
+    for (uint32_t c = 0; c < set->call_count; c++)
+        for (uint32_t i = 0; i < SDK_INPUTS; i++) {
+            const struct sdk_tensor *input = set->calls[c].inputs[i];
+
+            if (input != NULL && input->planes[0] == NULL && (set->kernels[c]->packed_inputs >> i & 1u) == 0)
+                return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that is only there packed",
+                                 set->program->graph->name, set->kernels[c]->name);
+        }
     return ACCEL_OK;
 }
 
@@ -253,13 +296,13 @@ static int32_t place(struct sdk_set *set, const struct accel_set_description *de
             *set->blocks[b].address = (char *)description->scratch + set->blocks[b].offset;
     for (uint32_t v = 0; v < graph->value_count; v++) {
         memcpy(set->tensors[v].planes, set->tensors[set->program->roots[v]].planes, sizeof set->tensors[v].planes);
-        if (set->tensors[v].planes[0] == NULL)
+        if (set->tensors[v].planes[0] == NULL && set->tensors[v].packed == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
                              graph->values[v]->name);
     }
     for (uint32_t c = 0; c < set->call_count; c++)
         set->calls[c].form = set->calls[set->uses[c].maker].form;
-    return ACCEL_OK;
+    return check_planes(set, error);
 }
 
 int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_description *description,

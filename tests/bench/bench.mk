@@ -28,7 +28,7 @@ tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers
 	plugins/cpu/operators/table.c
 # Flags of its own: objects of another name than those of the plugin.
 tests_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS)
-tests_bench_overhead_LDADD = libcpu-kernels.la libaccel-driver.la $(core_test_libs) -lpthread -lm
+tests_bench_overhead_LDADD = libaccel-driver.la libcpu-kernels.la libaccel-quant.la $(core_test_libs) -lpthread -lm
 
 # What methods of quantization lose, and what they cost.
 EXTRA_PROGRAMS += tests/bench/gptq

@@ -22,9 +22,11 @@ tests_drivers_four_test_LDADD = $(drivers_rig_libs)
 EXTRA_tests_drivers_four_test_DEPENDENCIES = tests/drivers/four.la
 
 drivers_sdk = %D%/stub.h %D%/stub.c
-drivers_sdk_libs = libaccel-driver.la libaccel.la $(CMOCKA_LIBS) -lpthread -lm
+drivers_sdk_libs = libaccel-driver.la libaccel-quant.la libaccel.la $(CMOCKA_LIBS) -lpthread -lm
 
-drivers_tests += tests/drivers/sdk_parts tests/drivers/sdk_program
+drivers_tests += tests/drivers/sdk_parts tests/drivers/sdk_program tests/drivers/sdk_weights
+tests_drivers_sdk_weights_SOURCES = %D%/sdk_weights.c $(drivers_sdk)
+tests_drivers_sdk_weights_LDADD = $(drivers_sdk_libs)
 tests_drivers_sdk_parts_SOURCES = %D%/sdk_parts.c $(drivers_sdk)
 tests_drivers_sdk_parts_LDADD = $(drivers_sdk_libs)
 tests_drivers_sdk_program_SOURCES = %D%/sdk_program.c $(drivers_sdk)

@@ -17,7 +17,7 @@ static int32_t allocate(const struct accel_host *host, uint32_t memory_class, ui
 {
     struct stub *stub = (struct stub *)(uintptr_t)host;
 
-    (void)memory_class;
+    assert_in_range(memory_class, 1, ACCEL_MEMORY_END - 1);
     *out_memory = NULL;
     if (++stub->calls == stub->fail_at) {
         if (error != NULL) {
@@ -30,6 +30,7 @@ static int32_t allocate(const struct accel_host *host, uint32_t memory_class, ui
     assert_non_null(*out_memory);
     memset(*out_memory, 0, bytes);
     stub->blocks++;
+    stub->taken[memory_class] += bytes;
     return ACCEL_OK;
 }
 

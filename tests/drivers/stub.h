@@ -19,10 +19,11 @@
 
 struct stub {
     struct accel_host host;
-    uint32_t blocks;  /**< alive */
-    uint32_t calls;   /**< of allocate so far */
-    uint32_t fail_at; /**< the call that fails, counted from 1; 0: none */
-    uint32_t lines;   /**< of log */
+    uint32_t blocks;                  /**< alive */
+    uint32_t calls;                   /**< of allocate so far */
+    uint32_t fail_at;                 /**< the call that fails, counted from 1; 0: none */
+    uint32_t lines;                   /**< of log */
+    uint64_t taken[ACCEL_MEMORY_END]; /**< bytes of each class, those of blocks that are gone too */
 };
 
 void stub_init(struct stub *stub);

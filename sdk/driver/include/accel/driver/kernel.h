@@ -33,6 +33,8 @@ struct sdk_tensor {
     uint64_t width;            /**< innermost dim */
     uint32_t type;             /**< ACCEL_F32 ... */
     uint32_t rank;
+    const void *packed; /**< a weight as sdk_backend.pack laid it out; NULL: it is in planes alone. Set for inputs that
+                             the kernel reads packed, whose planes may then be NULL */
 };
 
 struct sdk_barrier;
@@ -107,6 +109,10 @@ struct sdk_kernel {
     /** Optional (every rank takes part): about how many nanoseconds the call takes one rank, from its dims alone; 0
      *  where it cannot be shared out. Asked when symbols change; right within a factor of two is good enough. */
     uint64_t (*work)(const struct sdk_call *call) ACCEL_NOEXCEPT;
+    /** Bits: inputs that the kernel reads packed where sdk_backend.packs says so of the weight; and it reads them from
+     *  their planes where not. */
+    uint32_t packed_inputs;
+    uint32_t zero;
 };
 
 /** Waits until all ranks of the step are here. What each wrote before is visible to all after. Every rank of a node

@@ -36,6 +36,18 @@ struct sdk_backend {
     const char *(*unit)(const void *device, const struct sdk_kernel *kernel)ACCEL_NOEXCEPT;
     uint64_t device_bytes;
     uint64_t weight_alignment; /**< that mapped weights must have; 0: any */
+    /** Optional, with `pack` (every weight is used where the source maps it, or in a copy of the core): 1 where kernels
+     *  of this device that can read a weight packed (sdk_kernel.packed_inputs) are to do so. Decided from its type and
+     *  shape: the same each time, and the key is not looked at. The library then has it claimed as resident, keeps it
+     *  in memory of its own and packs it while it is loaded. What other kernels read stays as it is, even where it is
+     *  the same weight. */
+    uint32_t (*packs)(const void *device, const struct accel_weight *weight) ACCEL_NOEXCEPT;
+    /** Lays the next `rows` rows of a weight out at `out`, which has as many bytes as they have in their planes
+     *  together: planes[p] is where the first of them begins in plane p. `rows` is a multiple of `pack_rows`, but where
+     *  the weight ends. Called by several threads for different rows. */
+    void (*pack)(const void *device, const struct accel_weight *weight, const void *const *planes, uint64_t rows,
+                 void *out) ACCEL_NOEXCEPT;
+    uint64_t pack_rows; /**< rows that are packed together; 0 counts as 1 */
 };
 
 /** Makes an instance of a backend: what ACCEL_DRIVER's attach calls. */

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A container of weights for backends that pack them: one block of the host's memory, in which each weight has exactly
+ * the bytes that it has in its planes, so that a plan knows the sum without asking. Packed ones lie as the backend's
+ * `pack` leaves them; others that the same nodes read, as biases, are copies of their planes.
+ *
+ * Packing goes by bands of rows on the threads of the task: straight from the source's mapping, or through a chunk of
+ * memory into which bands are read.
+ */
+#include "sdk/driver/program.h"
+
+#include <accel/quant/format.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAND_BYTES ((uint64_t)8 << 20)  /* packed between two reports of progress */
+#define CHUNK_BYTES ((uint64_t)2 << 20) /* read at once; more only where fewer rows cannot be packed */
+#define CHUNK_SHARE 8u                  /* of the largest weight, so that small models are not loaded through more */
+#define CREW_BYTES ((uint64_t)1 << 20)  /* that are worth waking other threads */
+
+/* ---- which weights ---- */
+
+static struct accel_weight weight_of(const struct accel_value *value)
+{
+    struct accel_weight weight = {.size = sizeof weight, .type = value->type, .rank = value->rank, .key = value->key};
+
+    for (uint32_t d = 0; d < value->rank; d++)
+        weight.dims[d] = value->dims[d].add;
+    return weight;
+}
+
+uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
+                        const struct sdk_kernel *kernel)
+{
+    const struct sdk_node view = {graph, graph->nodes[node], device->own};
+    uint32_t packed = 0;
+
+    if (device->backend->packs == NULL || kernel == NULL || kernel->packed_inputs == 0)
+        return 0;
+    for (uint32_t i = 0; i < view.node->input_count; i++) {
+        const struct accel_value *value = sdk_input(&view, i);
+        struct accel_weight weight;
+
+        if (value == NULL || value->role != ACCEL_ROLE_WEIGHT)
+            continue;
+        weight = weight_of(value);
+        if (!device->backend->packs(device->own, &weight))
+            continue;
+        /* The container would pack a weight that this node reads as it lies. */
+        if ((kernel->packed_inputs >> i & 1u) == 0)
+            return 0;
+        packed = 1;
+    }
+    return packed;
+}
+
+/* Whether a node of the module that packs reads weight v of a graph. */
+static uint32_t is_kept(const struct sdk_module *module, const struct sdk_program *program, uint32_t v)
+{
+    for (uint32_t n = 0; n < program->graph->node_count; n++) {
+        const struct accel_node *node = program->graph->nodes[n];
+
+        for (uint32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i] == v && sdk_node_packs(module->device, program->graph, n, program->kernels[n]))
+                return 1;
+    }
+    return 0;
+}
+
+/* Whether a weight with this key was kept for a program before p, or for a value of it before v. */
+static uint32_t is_known(const struct sdk_module *module, uint32_t p, uint32_t v, const char *key)
+{
+    for (uint32_t before = 0; before <= p; before++) {
+        const struct sdk_program *program = &module->programs[before];
+        const uint32_t end = before == p ? v : program->graph->value_count;
+
+        for (uint32_t o = 0; o < end; o++)
+            if (program->graph->values[o]->role == ACCEL_ROLE_WEIGHT &&
+                strcmp(program->graph->values[o]->key, key) == 0 && is_kept(module, program, o))
+                return 1;
+    }
+    return 0;
+}
+
+uint64_t sdk_weights_bytes(const struct sdk_module *module)
+{
+    uint64_t bytes = 0;
+
+    if (module->device->backend->packs == NULL)
+        return 0;
+    for (uint32_t p = 0; p < module->program_count; p++) {
+        const struct sdk_program *program = &module->programs[p];
+
+        for (uint32_t v = 0; v < program->graph->value_count; v++) {
+            const struct accel_value *value = program->graph->values[v];
+
+            if (value->role == ACCEL_ROLE_WEIGHT && is_kept(module, program, v) && !is_known(module, p, v, value->key))
+                bytes += sizeof(struct sdk_kept) + strlen(value->key) + 1;
+        }
+    }
+    return bytes == 0 ? 0 : bytes + sizeof(struct sdk_weights);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct sdk_kept *)a)->weight.key, ((const struct sdk_kept *)b)->weight.key);
+}
+
+const struct sdk_kept *sdk_weights_find(const struct sdk_weights *weights, const char *key)
+{
+    const struct sdk_kept wanted = {.weight = {.key = key}};
+
+    return bsearch(&wanted, weights->kept, weights->count, sizeof wanted, by_key);
+}
+
+static int32_t weights_free(struct accel_driver_weights *base)
+{
+    struct sdk_weights *weights = (struct sdk_weights *)base;
+    struct sdk_device *device = weights->device;
+
+    device->host->release(device->host, weights->block);
+    device->host->release(device->host, weights);
+    atomic_fetch_sub(&device->containers, 1);
+    return ACCEL_OK;
+}
+
+/* ---- pull ---- */
+
+struct pull {
+    const struct sdk_weights *weights;
+    const struct accel_source *source;
+    const struct accel_task *task;
+    void *chunk; /* NULL: none was needed so far */
+    uint64_t chunk_bytes;
+    uint64_t done; /* bytes */
+};
+
+static uint64_t all_bytes(const struct sdk_kept *kept)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < kept->plane_count; p++)
+        bytes += kept->row_bytes[p];
+    return bytes;
+}
+
+static int32_t report(struct pull *pull, uint64_t bytes, struct accel_error *error)
+{
+    pull->done += bytes;
+    if (pull->task == NULL || pull->task->progress(pull->task, pull->done, pull->weights->bytes) == ACCEL_OK)
+        return ACCEL_OK;
+    return sdk_error(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
+}
+
+/* Where the source maps a plane; NULL where it has to be read. */
+static int32_t map_plane(const struct pull *pull, const struct sdk_kept *kept, uint32_t plane, const void **out_address,
+                         struct accel_error *error)
+{
+    const uint64_t bytes = kept->rows * kept->row_bytes[plane];
+    const uint64_t alignment = pull->weights->device->backend->weight_alignment;
+    const char *key = kept->weight.key;
+    uint64_t mapped = 0;
+    int32_t code = ACCEL_E_UNSUPPORTED;
+
+    *out_address = NULL;
+    if (ACCEL_CAN(pull->source, map))
+        code = pull->source->map(pull->source, key, plane, out_address, &mapped, NULL);
+    if (code == ACCEL_OK && mapped != bytes)
+        return sdk_error(error, ACCEL_E_CORRUPT, "weight %s: plane %u has %llu bytes, its type and shape say %llu", key,
+                         plane, (unsigned long long)mapped, (unsigned long long)bytes);
+    if (code == ACCEL_OK && *out_address != NULL &&
+        (alignment == 0 || (uintptr_t)*out_address % (uintptr_t)alignment == 0))
+        return ACCEL_OK;
+    *out_address = NULL;
+    if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
+        return ACCEL_OK;
+    /* Again, for the text: a source that cannot map is no failure, one that lacks the weight is. */
+    code = pull->source->map(pull->source, key, plane, out_address, &mapped, error);
+    return sdk_error(error, code == ACCEL_OK ? ACCEL_E_INTERNAL : code, "weight %s: its source fails", key);
+}
+
+static int32_t read_plane(const struct pull *pull, const struct sdk_kept *kept, uint32_t plane, uint64_t row,
+                          uint64_t rows, void *memory, struct accel_error *error)
+{
+    const uint64_t each = kept->row_bytes[plane];
+    int32_t code = pull->source->read(pull->source, kept->weight.key, plane, row * each, memory, rows * each, error);
+
+    return code == ACCEL_OK ? code : sdk_error(error, code, "weight %s: its source cannot be read", kept->weight.key);
+}
+
+/* The planes of one that is not packed, each as it is. */
+static int32_t pull_planes(struct pull *pull, const struct sdk_kept *kept, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; p < kept->plane_count && code == ACCEL_OK; p++) {
+        const uint64_t bytes = kept->rows * kept->row_bytes[p];
+        const void *from;
+
+        code = map_plane(pull, kept, p, &from, error);
+        if (code == ACCEL_OK && from != NULL)
+            memcpy(kept->planes[p], from, bytes);
+        else if (code == ACCEL_OK)
+            code = read_plane(pull, kept, p, 0, kept->rows, kept->planes[p], error);
+        if (code == ACCEL_OK)
+            code = report(pull, bytes, error);
+    }
+    return code;
+}
+
+/* Rows of one weight, cut over ranks. */
+struct band {
+    const struct sdk_device *device;
+    const struct sdk_kept *kept;
+    const char *planes[SDK_PLANES]; /* of the first row */
+    uint64_t rows;
+    char *out; /* of the first row */
+};
+
+static uint64_t pack_rows(const struct sdk_backend *backend)
+{
+    return backend->pack_rows == 0 ? 1 : backend->pack_rows;
+}
+
+static void pack_share(void *argument, uint32_t rank, uint32_t ranks)
+{
+    const struct band *band = argument;
+    const struct sdk_backend *backend = band->device->backend;
+    const void *planes[SDK_PLANES] = {NULL};
+    uint64_t begin, end;
+
+    sdk_split(band->rows, pack_rows(backend), rank, ranks, &begin, &end);
+    if (begin >= end)
+        return;
+    for (uint32_t p = 0; p < band->kept->plane_count; p++)
+        planes[p] = band->planes[p] + begin * band->kept->row_bytes[p];
+    backend->pack(band->device->own, &band->kept->weight, planes, end - begin,
+                  band->out + begin * all_bytes(band->kept));
+}
+
+static int32_t pack_band(const struct pull *pull, struct band *band, struct accel_error *error)
+{
+    const struct accel_crew *crew = pull->task == NULL ? NULL : pull->task->crew;
+
+    if (crew != NULL && crew->ranks > 1 && band->rows * all_bytes(band->kept) >= CREW_BYTES)
+        return crew->run(crew, crew->ranks, pack_share, band, error);
+    pack_share(band, 0, 1);
+    return ACCEL_OK;
+}
+
+/* Memory for bands that are read: one chunk for all weights. */
+static int32_t take_chunk(struct pull *pull, struct accel_error *error)
+{
+    const struct sdk_weights *weights = pull->weights;
+    const struct accel_host *host = weights->device->host;
+    const uint64_t together = pack_rows(weights->device->backend);
+    uint64_t most = 0, least = 0;
+
+    if (pull->chunk != NULL)
+        return ACCEL_OK;
+    for (uint32_t w = 0; w < weights->count; w++) {
+        const struct sdk_kept *kept = &weights->kept[w];
+        const uint64_t rows = kept->rows < together ? kept->rows : together;
+
+        if (kept->packed == NULL)
+            continue;
+        most = kept->rows * all_bytes(kept) > most ? kept->rows * all_bytes(kept) : most;
+        least = rows * all_bytes(kept) > least ? rows * all_bytes(kept) : least;
+    }
+    most = most / CHUNK_SHARE < CHUNK_BYTES ? most / CHUNK_SHARE : CHUNK_BYTES;
+    pull->chunk_bytes = most > least ? most : least;
+    return host->allocate(host, ACCEL_MEMORY_HOST, pull->chunk_bytes, 64, &pull->chunk, error);
+}
+
+/* Fills the planes that are not mapped from the source. `mapped` are whole planes. */
+static int32_t read_band(const struct pull *pull, struct band *band, const void *const *mapped, uint64_t row,
+                         struct accel_error *error)
+{
+    char *at = pull->chunk;
+
+    for (uint32_t p = 0; p < band->kept->plane_count; p++) {
+        int32_t code;
+
+        if (mapped[p] != NULL) {
+            band->planes[p] = (const char *)mapped[p] + row * band->kept->row_bytes[p];
+            continue;
+        }
+        code = read_plane(pull, band->kept, p, row, band->rows, at, error);
+        if (code != ACCEL_OK)
+            return code;
+        band->planes[p] = at;
+        at += band->rows * band->kept->row_bytes[p];
+    }
+    return ACCEL_OK;
+}
+
+static int32_t pull_packed(struct pull *pull, const struct sdk_kept *kept, struct accel_error *error)
+{
+    const struct sdk_device *device = pull->weights->device;
+    const uint64_t each = all_bytes(kept), together = pack_rows(device->backend);
+    const void *mapped[SDK_PLANES] = {NULL};
+    uint64_t at_once = BAND_BYTES / each / together * together;
+    uint32_t is_mapped = 1;
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; p < kept->plane_count && code == ACCEL_OK; p++) {
+        code = map_plane(pull, kept, p, &mapped[p], error);
+        is_mapped &= mapped[p] != NULL;
+    }
+    if (code == ACCEL_OK && !is_mapped) {
+        code = take_chunk(pull, error);
+        at_once = pull->chunk_bytes / each / together * together;
+    }
+    at_once = at_once == 0 ? together : at_once;
+    for (uint64_t row = 0; row < kept->rows && code == ACCEL_OK; row += at_once) {
+        struct band band = {.device = device,
+                            .kept = kept,
+                            .rows = kept->rows - row < at_once ? kept->rows - row : at_once,
+                            .out = (char *)kept->packed + row * each};
+
+        code = read_band(pull, &band, mapped, row, error);
+        if (code == ACCEL_OK)
+            code = pack_band(pull, &band, error);
+        if (code == ACCEL_OK)
+            code = report(pull, band.rows * each, error);
+    }
+    return code;
+}
+
+static int32_t weights_pull(struct accel_driver_weights *base, const struct accel_source *source,
+                            const struct accel_task *task, struct accel_error *error)
+{
+    const struct sdk_weights *weights = (const struct sdk_weights *)base;
+    const struct accel_host *host = weights->device->host;
+    struct pull pull = {.weights = weights, .source = source, .task = task};
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t w = 0; w < weights->count && code == ACCEL_OK; w++)
+        code = weights->kept[w].packed != NULL ? pull_packed(&pull, &weights->kept[w], error)
+                                               : pull_planes(&pull, &weights->kept[w], error);
+    host->release(host, pull.chunk);
+    return code;
+}
+
+/* ---- create ---- */
+
+static const struct accel_weights_table weights_table = {
+    .size = sizeof weights_table, .free = weights_free, .pull = weights_pull};
+
+/* Rows and bytes of one weight, whose key is copied to *text. */
+static int32_t keep(const struct accel_weight *given, struct sdk_kept *kept, char **text, struct accel_error *error)
+{
+    const size_t length = strlen(given->key) + 1;
+    struct accel_format format;
+    uint64_t bytes = 0;
+    int32_t code = accel_format_describe(given->type, &format);
+
+    memcpy(&kept->weight, given, given->size < sizeof kept->weight ? given->size : sizeof kept->weight);
+    kept->weight.size = sizeof kept->weight;
+    kept->weight.key = memcpy(*text, given->key, length);
+    *text += length;
+    kept->rows = 1;
+    if (code != ACCEL_OK || format.planes > SDK_PLANES || given->rank > ACCEL_RANK)
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", kept->weight.key, given->type);
+    kept->plane_count = format.planes;
+    for (uint32_t d = 0; d + 1 < given->rank && code == ACCEL_OK; d++)
+        if (__builtin_mul_overflow(kept->rows, given->dims[d], &kept->rows))
+            code = ACCEL_E_LIMIT;
+    for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
+        size_t row = 0;
+        uint64_t plane;
+
+        code = accel_format_row_bytes(given->type, p, given->rank == 0 ? 1 : given->dims[given->rank - 1], &row);
+        kept->row_bytes[p] = row;
+        if (code == ACCEL_OK &&
+            (__builtin_mul_overflow(kept->rows, row, &plane) || __builtin_add_overflow(bytes, plane, &bytes)))
+            code = ACCEL_E_LIMIT;
+    }
+    if (code == ACCEL_OK && bytes == 0)
+        code = ACCEL_E_INVALID;
+    return code == ACCEL_OK ? code
+                            : sdk_error(error, code, "weight %s: its type 0x%x and shape have no size",
+                                        kept->weight.key, given->type);
+}
+
+/* Places, in `memory` or without it, what begins at a multiple of `alignment` and at none of the double. */
+static void place(void **place, uint64_t bytes, uint64_t alignment, char *memory, uint64_t *at)
+{
+    const uint64_t own = bytes & (0 - bytes);
+
+    if ((own < 64 ? own : 64) != alignment)
+        return;
+    *place = memory + *at;
+    *at += bytes;
+}
+
+/*
+ * Every weight, or plane of one, begins at the largest multiple up to 64 that its size is one of: in falling order of
+ * those there is nothing to fill up between them, and the sum of the weights is what the block has.
+ */
+static void place_all(struct sdk_weights *weights)
+{
+    uint64_t at = 0;
+
+    for (uint64_t alignment = 64; alignment != 0; alignment /= 2)
+        for (uint32_t w = 0; w < weights->count; w++) {
+            struct sdk_kept *kept = &weights->kept[w];
+
+            if (weights->device->backend->packs(weights->device->own, &kept->weight))
+                place(&kept->packed, kept->rows * all_bytes(kept), alignment, weights->block, &at);
+            else
+                for (uint32_t p = 0; p < kept->plane_count; p++)
+                    place(&kept->planes[p], kept->rows * kept->row_bytes[p], alignment, weights->block, &at);
+        }
+}
+
+static int32_t fill(struct sdk_weights *weights, const struct accel_weight *const *list, struct accel_error *error)
+{
+    const struct accel_host *host = weights->device->host;
+    char *text = (char *)(weights->kept + weights->count);
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t w = 0; w < weights->count && code == ACCEL_OK; w++) {
+        code = keep(list[w], &weights->kept[w], &text, error);
+        if (code == ACCEL_OK &&
+            __builtin_add_overflow(weights->bytes, weights->kept[w].rows * all_bytes(&weights->kept[w]),
+                                   &weights->bytes))
+            code = sdk_error(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+    }
+    if (code != ACCEL_OK)
+        return code;
+    qsort(weights->kept, weights->count, sizeof *weights->kept, by_key);
+    code = host->allocate(host, ACCEL_MEMORY_WEIGHTS, weights->bytes, 64, &weights->block, error);
+    if (code == ACCEL_OK)
+        place_all(weights);
+    return code;
+}
+
+int32_t sdk_weights_create(struct accel_driver_device *base, const struct accel_weight *const *list, uint32_t count,
+                           struct accel_driver_weights **out_weights, struct accel_error *error)
+{
+    struct sdk_device *device = (struct sdk_device *)base;
+    uint64_t bytes = sizeof(struct sdk_weights) + (uint64_t)count * sizeof(struct sdk_kept);
+    struct sdk_weights *weights;
+    void *memory = NULL;
+    int32_t code = count == 0 ? sdk_error(error, ACCEL_E_INVALID, "a container of no weights") : ACCEL_OK;
+
+    *out_weights = NULL;
+    for (uint32_t w = 0; w < count && code == ACCEL_OK; w++) {
+        code = sdk_check_weight(list[w], error);
+        bytes += code == ACCEL_OK ? strlen(list[w]->key) + 1 : 0;
+    }
+    if (code == ACCEL_OK)
+        code = device->host->allocate(device->host, ACCEL_MEMORY_HOST, bytes, 64, &memory, error);
+    if (code != ACCEL_OK)
+        return code;
+    weights = memory;
+    weights->base.table = &weights_table;
+    weights->device = device;
+    weights->kept = (struct sdk_kept *)(weights + 1);
+    weights->count = count;
+    atomic_fetch_add(&device->containers, 1);
+    code = fill(weights, list, error);
+    if (code != ACCEL_OK) {
+        weights_free(&weights->base);
+        return code;
+    }
+    *out_weights = &weights->base;
+    return ACCEL_OK;
+}
