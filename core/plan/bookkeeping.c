@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <accel/builder.h>
+#include <string.h>
 
 #include "core/device/object.h"
 #include "core/plan/plan.h"
@@ -21,8 +22,19 @@ static uint64_t bytes_of_sets(const struct accel_graph *graph, uint64_t sets)
            (bound + weights * (ACCEL_PLANES + 1u) + 1) * sizeof(struct accel_binding);
 }
 
+/* The options of its driver that a device keeps. */
+static uint64_t bytes_of_settings(const struct accel_device *device)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < device->setting_count; i++) {
+        const struct accel_given *one = &device->settings[i];
+        bytes += sizeof(*one) + strlen(one->key) + strlen(one->value) + strlen(one->origin) + 3;
+    }
+    return bytes;
+}
+
 /* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
-uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t weights)
+uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work, uint32_t weights)
 {
     uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +
                      sizeof(struct accel_state) + sizeof(struct accel_queue) + sizeof(struct accel_scratch);
@@ -40,5 +52,5 @@ uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t wei
                 bytes += sizeof(struct accel_buffer);
         }
     }
-    return bytes + listed * sizeof(struct accel_module_weight);
+    return bytes + listed * sizeof(struct accel_module_weight) + bytes_of_settings(device);
 }

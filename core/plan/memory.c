@@ -31,7 +31,7 @@ struct adder {
 /** A weight of any graph. */
 struct weight {
     const struct accel_value *value;
-    uint32_t wanted;    /* bits 1 << ACCEL_RESIDENT ... of all its readers */
+    uint32_t wanted;    /* accel_plan_wanted of all its readers */
     uint32_t looked_up; /* 1: only EMBED reads it, so that a step touches single rows */
     uint32_t made;      /* 1: converted when it is loaded, and so never where a file is mapped */
     uint64_t bytes;
@@ -139,6 +139,14 @@ static int compare_weights(const void *a, const void *b)
     return strcmp(((const struct weight *)a)->value->key, ((const struct weight *)b)->value->key);
 }
 
+#define STREAMED_IN_PLACE (1u << 4)
+
+uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement)
+{
+    const bool streams = placement == ACCEL_MAPPED && node->op != ACCEL_OP_EMBED;
+    return (uint8_t)(1u << placement | (streams ? STREAMED_IN_PLACE : 0));
+}
+
 /* Notes of each value of one graph whether anything but EMBED reads it. */
 static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
 {
@@ -219,17 +227,34 @@ struct weight_sums {
     uint32_t mapped_count, owned_count, baked_count, made_count;
 };
 
+/* A driver that has no container of its own reads resident weights in place too. */
+static bool has_container(const struct adder *a)
+{
+    return ACCEL_CAN(a->device->handle->table, weights_create);
+}
+
+static bool is_in_place(const struct adder *a, const struct weight *weight)
+{
+    return (weight->wanted & 1u << ACCEL_MAPPED) != 0 ||
+           (!has_container(a) && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
+}
+
+/* Steps read single rows of it in place; what they read elsewhere may be all of it. */
+static bool is_looked_up(const struct adder *a, const struct weight *weight)
+{
+    return weight->looked_up || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
+}
+
 static bool sum_one(const struct adder *a, const struct weight *weight, struct weight_sums *sums)
 {
-    bool own_container = ACCEL_CAN(a->device->handle->table, weights_create);
-    bool in_place =
-        (weight->wanted & 1u << ACCEL_MAPPED) != 0 || (!own_container && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
+    bool own_container = has_container(a);
+    bool in_place = is_in_place(a, weight);
     bool fits = true;
     sums->made_count += weight->made;
     if (in_place && a->work->file_bytes != 0 && !weight->made) {
         sums->mapped_count++;
         fits = accel_add_u64(sums->mapped, weight->bytes, &sums->mapped);
-        if (!weight->looked_up)
+        if (!is_looked_up(a, weight))
             sums->mapped_lower += weight->bytes;
     } else if (in_place) {
         sums->owned_count++;
@@ -246,9 +271,30 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
     return fits;
 }
 
+/* Bytes of the pages of what is used in place: whole pages, a little more than the weights. 0: nobody knows. */
+static int32_t ask_pages(struct adder *a, const struct weight *list, uint32_t count, const struct weight_sums *sums,
+                         uint64_t *out_bytes)
+{
+    const struct accel_plan_work *work = a->work;
+    struct accel_plan_in_place *told;
+    uint32_t found = 0;
+    *out_bytes = sums->mapped_count + sums->made_count == count ? work->file_bytes : 0;
+    if (!ACCEL_CAN(work, in_place))
+        return ACCEL_OK;
+    told = accel_arena_array(&a->plan->arena, (size_t)count + 1, sizeof(*told));
+    if (told == NULL)
+        return accel_plan_no_memory(a->error);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_in_place(a, &list[i]) && !list[i].made)
+            told[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
+    *out_bytes = work->in_place(work->data, told, found);
+    return ACCEL_OK;
+}
+
 static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t count)
 {
     struct weight_sums sums = {0};
+    uint64_t pages = 0;
     int32_t code = ACCEL_OK;
     a->plan->step_weights = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -263,11 +309,11 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
         code = add_row(a, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
                        accel_plan_text(a->plan, "estimated: %u weights in memory, %u in the program, types x shapes",
                                        sums.owned_count, sums.baked_count));
-    /* Where all weights of the file are used in place, steps touch whole pages of the file: a little more than the
-     * weights. */
-    if (sums.mapped && sums.mapped_count + sums.made_count == count && a->work->file_bytes > sums.mapped) {
-        sums.mapped_lower += a->work->file_bytes - sums.mapped;
-        sums.mapped = a->work->file_bytes;
+    if (code == ACCEL_OK)
+        code = ask_pages(a, list, count, &sums, &pages);
+    if (code == ACCEL_OK && sums.mapped && pages > sums.mapped) {
+        sums.mapped_lower += pages - sums.mapped;
+        sums.mapped = pages;
     }
     if (code == ACCEL_OK && sums.mapped)
         code = add_row(a, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
@@ -361,7 +407,7 @@ static int32_t add_program(struct adder *a)
 
 static int32_t add_host(struct adder *a, uint32_t weights)
 {
-    uint64_t own = accel_plan_bookkeeping(a->work, weights), bytes;
+    uint64_t own = accel_plan_bookkeeping(a->device, a->work, weights), bytes;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
     const char *drivers = "";
     if (!accel_add_u64(own, a->work->host_bytes, &bytes))

@@ -60,7 +60,7 @@ static int32_t take(const struct accel_claim_sink *sink, const struct accel_clai
     record->reason = reason;
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != ACCEL_NO_VALUE)
-            c->wanted[claim.graph][node->inputs[i]] |= (uint8_t)(1u << claim.weights);
+            c->wanted[claim.graph][node->inputs[i]] |= accel_plan_wanted(node, claim.weights);
     return ACCEL_OK;
 }
 

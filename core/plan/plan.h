@@ -139,8 +139,12 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
 /** ACCEL_E_NOT_FOUND with a remedy where the plan has no device. */
 int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error);
 
+/** Bits for a weight that a node reads and its driver wants so: 1 << ACCEL_RESIDENT and the like, and one where the
+ *  node reads all of it in place. */
+uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
+
 /** Asks the driver for the answers to all nodes; fills the node records and, for every value of every graph, where the
- *  driver wants a weight: wanted[graph][value] has bits 1 << ACCEL_RESIDENT and so on. */
+ *  driver wants a weight: wanted[graph][value] has the bits of accel_plan_wanted of all its readers. */
 int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
                          const struct accel_compile_options *options, uint8_t *const *wanted,
                          struct accel_error *error);
@@ -154,8 +158,9 @@ const char *accel_plan_class_name(uint32_t memory_class);
 /** Bytes of a node in a compiled program, where no driver says. */
 #define ACCEL_PLAN_NODE_BYTES 512u
 
-/** Bytes of lists and objects of accel/run.h for such work over `weights` weights. */
-uint64_t accel_plan_bookkeeping(const struct accel_plan_work *work, uint32_t weights);
+/** Bytes of lists and objects of accel/run.h for such work over `weights` weights, and of the device's options. */
+uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work,
+                                uint32_t weights);
 
 struct accel_key;
 

@@ -82,7 +82,24 @@ static int32_t create(struct bench *b, const char *device, const struct accel_gi
     return accel_plan_create(b->context, &request, &b->plan, &b->error);
 }
 
-static int32_t place(struct bench *b, uint64_t file_bytes)
+/* What the plan told of weights that are used in place. */
+struct told {
+    uint64_t pages; /* that it is answered */
+    uint32_t calls, count, looked_up, zero;
+    char key[16]; /* of the first */
+};
+
+static uint64_t hear_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT
+{
+    struct told *told = data;
+    told->calls++;
+    told->count = count;
+    told->looked_up = count != 0 && list[0].looked_up;
+    snprintf(told->key, sizeof(told->key), "%s", count == 0 ? "" : list[0].key);
+    return told->pages;
+}
+
+static int32_t place_told(struct bench *b, uint64_t file_bytes, struct told *told)
 {
     static const uint64_t tokens = 8;
     static const uint64_t *const symbols[] = {&tokens};
@@ -96,9 +113,16 @@ static int32_t place(struct bench *b, uint64_t file_bytes)
                                    .slots = 100,
                                    .host_bytes = 1000,
                                    .host_formula = "a table of the test",
-                                   .file_bytes = file_bytes};
+                                   .file_bytes = file_bytes,
+                                   .in_place = told == NULL ? NULL : hear_in_place,
+                                   .data = told};
     accel_error_clear(&b->error);
     return accel_plan_place(b->plan, &work, &b->error);
+}
+
+static int32_t place(struct bench *b, uint64_t file_bytes)
+{
+    return place_told(b, file_bytes, NULL);
 }
 
 static const struct accel_plan_memory *row(const struct bench *b, uint32_t memory_class)
@@ -279,6 +303,36 @@ static void test_memory(void **state)
     assert_row(b, ACCEL_MEMORY_WEIGHTS, 16, 16, "1 weights in memory, 0 in the program");
     assert_null(row(b, ACCEL_MEMORY_MAPPED));
     assert_int_equal(accel_plan_node_count(b->plan), 1);
+}
+
+/* Whoever knows the pages is told what is used in place, and believed; where nothing is mapped the core copies it. */
+static void test_in_place(void **state)
+{
+    struct bench *b = *state;
+    struct told told = {.pages = 4096};
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
+    assert_int_equal(told.calls, 1);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.looked_up, 0);
+    assert_string_equal(told.key, "w");
+    assert_row(b, ACCEL_MEMORY_MAPPED, 4096, 4096, "file: the pages of 1 weights");
+    told.pages = 0;
+    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
+    assert_row(b, ACCEL_MEMORY_MAPPED, 16, 16, "file: the pages of 1 weights");
+    told.pages = 4096;
+    assert_int_equal(place_told(b, 0, &told), ACCEL_OK);
+    assert_int_equal(told.count, 1);
+    assert_null(row(b, ACCEL_MEMORY_MAPPED));
+    assert_row(b, ACCEL_MEMORY_WEIGHTS, 16, 16, "1 weights in memory");
+    /* A weight in the program is in no place. */
+    b->script.weights = ACCEL_BAKED;
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
+    assert_int_equal(told.calls, 4);
+    assert_int_equal(told.count, 0);
+    assert_null(row(b, ACCEL_MEMORY_MAPPED));
 }
 
 static void test_core_formula(void **state)
@@ -492,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_broken_base, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_in_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),

@@ -131,6 +131,13 @@ ACCEL_API int32_t accel_plan_settle(struct accel_plan *plan, const char *key, co
 ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
                                             struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** A weight that steps use where the source maps it, or in a copy of the core. Closed. */
+struct accel_plan_in_place {
+    const char *key;
+    uint32_t looked_up; /**< 1: steps read single rows of it so, and no more */
+    uint32_t zero;
+};
+
 /** Memory that a run of the graphs needs beside their values. Open. */
 struct accel_plan_work {
     uint32_t size;
@@ -147,6 +154,12 @@ struct accel_plan_work {
     const char *const *converted; /**< keys of weights that are made when they are loaded, sorted by strcmp: no file has
                                        their bytes */
     uint64_t converted_count;
+    /** Optional (file_bytes count, where all weights are used in place): told in accel_plan_place, once the device has
+     *  said what it wants, which weights it does not take into memory of its own, sorted by key and without converted
+     *  ones. Answers the bytes of the pages of mapped files that these lie on; it is not looked at where file_bytes
+     *  is 0. The list is valid for the call. */
+    uint64_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT;
+    void *data; /**< handed to in_place */
 };
 
 /** Verifies the graphs, opens the device, asks for claims and estimates, and decides whether it fits. ACCEL_E_REFUSED:
