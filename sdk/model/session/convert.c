@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights made of another type while they are loaded. Rows are cut over threads; each has a band of rows in F32 and one
- * encoded row, and digits go straight to their place, so that memory beside the weight itself stays small: scales and
- * zero points of one weight, and a few rows for each thread.
+ * Weights made of another type while they are loaded, all of one or some rows. Rows are cut over threads; each has a
+ * band of rows in F32 and one encoded row, and digits go straight to their place, so that memory beside what was asked
+ * for stays small: scales and zero points of the same rows, and a few rows for each thread.
  */
 #include "config.h"
 
@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/format/rows.h"
 #include "sdk/model/format/together.h"
 
 /* Rows that are decoded at once. */
 #define BAND 16u
 
-/* One weight, shared by all threads. */
+/* Rows of one weight, shared by all threads. */
 struct job {
     const struct file_source *source;
     const struct accel_model_tensor *tensor;
     struct model_rows from;
     struct model_rows to;
-    unsigned char *planes[ACCEL_FORMAT_PLANES]; /* of the whole weight; NULL: not wanted */
+    uint64_t first, count;
+    unsigned char *planes[ACCEL_FORMAT_PLANES]; /* of the first of these rows; NULL: not wanted */
 };
 
 /* Rows begin .. end of one thread. */
@@ -72,7 +72,7 @@ static int32_t convert_row(struct share *share, const struct room *room, const f
                                accel_model_file_path(job->source->file), job->tensor->name, (unsigned long long)row);
     for (uint32_t p = 0; p < job->to.planes; at += job->to.row_bytes[p], p++)
         if (job->planes[p] != NULL)
-            memcpy(job->planes[p] + row * job->to.row_bytes[p], at, job->to.row_bytes[p]);
+            memcpy(job->planes[p] + (row - job->first) * job->to.row_bytes[p], at, job->to.row_bytes[p]);
     if (again != NULL)
         model_loss_add(&share->loss, values, again, NULL, job->to.width);
     return ACCEL_OK;
@@ -103,14 +103,14 @@ static int32_t convert_all(const struct job *job, struct model_loss *out_loss, s
     struct share *shares;
     int32_t code = ACCEL_OK;
 
-    if (count > job->from.rows)
-        count = job->from.rows == 0 ? 1 : (uint32_t)job->from.rows;
+    if (count > job->count)
+        count = job->count == 0 ? 1 : (uint32_t)job->count;
     shares = calloc(count, sizeof *shares);
     if (shares == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory for %u threads", count);
     for (uint32_t i = 0; i < count; i++)
-        shares[i] =
-            (struct share){.job = job, .begin = job->from.rows * i / count, .end = job->from.rows * (i + 1) / count};
+        shares[i] = (struct share){
+            .job = job, .begin = job->first + job->count * i / count, .end = job->first + job->count * (i + 1) / count};
     model_work_together(count, convert_share, shares);
     *out_loss = (struct model_loss){0};
     for (uint32_t i = 0; i < count; i++) {
@@ -129,6 +129,15 @@ static int32_t refuse(const struct job *job, int32_t code, struct accel_error *e
                            accel_model_file_path(job->source->file), job->tensor->name, job->tensor->type_name);
 }
 
+/* A weight that is used in two places, as rows and packed, is made for each of them. */
+static int is_told(const struct accel_plan *plan, const char *text, size_t length)
+{
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        if (strncmp(accel_plan_note_get(plan, i)->text, text, length) == 0)
+            return 1;
+    return 0;
+}
+
 /* One line for a weight that is whole. */
 static int32_t tell(const struct job *job, const struct model_loss *loss, struct accel_error *error)
 {
@@ -136,53 +145,93 @@ static int32_t tell(const struct job *job, const struct model_loss *loss, struct
         .size = sizeof note, .level = ACCEL_NOTE_INFO, .key = "log.quantization", .remedy = ""};
     struct accel_format format;
     char text[400];
+    int length;
 
     if (job->source->told == NULL || accel_format_describe(job->to.type, &format) != ACCEL_OK)
         return ACCEL_OK;
-    snprintf(text, sizeof text, "%.200s: %s, %llu bytes -> %s, %llu bytes: relative error %.5f", job->tensor->name,
-             job->tensor->type_name, (unsigned long long)job->tensor->bytes, format.name,
-             (unsigned long long)(job->to.rows * job->to.all_bytes), model_loss_error(loss));
+    length = snprintf(text, sizeof text, "%.200s: %s, %llu bytes -> %s, %llu bytes: ", job->tensor->name,
+                      job->tensor->type_name, (unsigned long long)job->tensor->bytes, format.name,
+                      (unsigned long long)(job->to.rows * job->to.all_bytes));
+    if (length < 0 || (size_t)length >= sizeof text || is_told(job->source->told, text, (size_t)length))
+        return ACCEL_OK;
+    snprintf(text + length, sizeof text - (size_t)length, "relative error %.5f", model_loss_error(loss));
     note.text = text;
     return accel_plan_note(job->source->told, &note, error);
 }
 
-/* The digits to `memory`, the other planes to what is kept. */
-static int32_t convert_whole(struct job *job, const struct weight_type *row, void *memory, struct accel_error *error)
+/* Adds what these rows lost to those before them, and tells it after the last. */
+static int32_t add_loss(const struct job *job, const struct weight_type *row, const struct model_loss *loss,
+                        struct accel_error *error)
 {
     struct conversion *kept = job->source->conversion;
-    uint64_t begin = model_rows_plane(&job->to, 1), bytes = job->to.rows * job->to.all_bytes - begin;
+
+    if (job->first == 0) {
+        kept->loss = (struct model_loss){0};
+        kept->lossy = 0;
+    } else if (kept->row != row || kept->lossy != job->first) {
+        kept->lossy = UINT64_MAX;
+    }
+    if (kept->lossy == UINT64_MAX)
+        return ACCEL_OK;
+    kept->loss.difference += loss->difference;
+    kept->loss.power += loss->power;
+    kept->lossy += job->count;
+    return kept->lossy == job->to.rows ? tell(job, &kept->loss, error) : ACCEL_OK;
+}
+
+/* The digits to `memory`, the other planes to what is kept. */
+static int32_t convert_rows(struct job *job, const struct weight_type *row, void *memory, struct accel_error *error)
+{
+    struct conversion *kept = job->source->conversion;
     struct model_loss loss;
+    unsigned char *at;
     int32_t code;
 
-    kept->row = NULL;
     free(kept->planes);
-    kept->planes = malloc(bytes + 1);
+    kept->count = 0;
+    kept->planes = malloc(job->count * (job->to.all_bytes - job->to.row_bytes[0]) + 1);
     if (kept->planes == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
+    at = kept->planes;
     job->planes[0] = memory;
-    for (uint32_t p = 1; p < job->to.planes; p++)
-        job->planes[p] = (unsigned char *)kept->planes + model_rows_plane(&job->to, p) - begin;
+    for (uint32_t p = 1; p < job->to.planes; at += job->count * job->to.row_bytes[p], p++)
+        job->planes[p] = at;
     code = convert_all(job, &loss, error);
     if (code == ACCEL_OK)
-        code = tell(job, &loss, error);
-    if (code == ACCEL_OK)
-        kept->row = row;
+        code = add_loss(job, row, &loss, error);
+    kept->row = code == ACCEL_OK ? row : NULL;
+    kept->first = job->first;
+    kept->count = job->count;
     return code;
 }
 
-/* A piece of any plane, for which the whole plane is made. */
+/* Rows of a plane behind the first, where they were made with their digits. */
+static const unsigned char *find_kept(const struct job *job, const struct weight_type *row, uint32_t plane)
+{
+    const struct conversion *kept = job->source->conversion;
+    const unsigned char *at = kept->planes;
+
+    if (plane == 0 || kept->row != row || job->first < kept->first ||
+        job->first + job->count > kept->first + kept->count)
+        return NULL;
+    for (uint32_t p = 1; p < plane; p++)
+        at += kept->count * job->to.row_bytes[p];
+    return at + (job->first - kept->first) * job->to.row_bytes[plane];
+}
+
+/* A piece of any plane, for which its rows are made. */
 static int32_t convert_piece(struct job *job, uint32_t plane, uint64_t offset, void *memory, uint64_t bytes,
                              struct accel_error *error)
 {
     struct model_loss loss;
     int32_t code;
 
-    job->planes[plane] = malloc(job->to.rows * job->to.row_bytes[plane] + 1);
+    job->planes[plane] = malloc(job->count * job->to.row_bytes[plane] + 1);
     if (job->planes[plane] == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "no memory to convert '%s'", job->tensor->name);
     code = convert_all(job, &loss, error);
     if (code == ACCEL_OK)
-        memcpy(memory, job->planes[plane] + offset, bytes);
+        memcpy(memory, job->planes[plane] + (offset - job->first * job->to.row_bytes[plane]), bytes);
     free(job->planes[plane]);
     return code;
 }
@@ -191,25 +240,28 @@ int32_t file_source_convert(const struct file_source *source, const struct weigh
                             uint64_t offset, void *memory, uint64_t bytes, struct accel_error *error)
 {
     struct job job = {.source = source, .tensor = accel_model_file_find(source->file, row->name)};
-    const struct conversion *kept = source->conversion;
-    uint64_t whole;
+    const unsigned char *kept;
+    uint64_t whole, each;
     int32_t code = model_rows_of(job.tensor, job.tensor->type, &job.from);
 
     if (code == ACCEL_OK)
         code = model_rows_of(job.tensor, row->type, &job.to);
     if (code != ACCEL_OK)
         return refuse(&job, code, error);
-    whole = plane < job.to.planes ? job.to.rows * job.to.row_bytes[plane] : 0;
+    each = plane < job.to.planes ? job.to.row_bytes[plane] : 0;
+    whole = job.to.rows * each;
     if (offset > whole || bytes > whole - offset)
         return accel_error_set(error, ACCEL_E_INVALID, "tensor '%s': plane %u has %llu bytes", row->name, plane,
                                (unsigned long long)whole);
-    if (plane == 0 && bytes == whole)
-        return convert_whole(&job, row, memory, error);
-    if (plane == 0 || kept->row != row)
+    if (bytes == 0)
+        return ACCEL_OK;
+    job.first = offset / each;
+    job.count = (offset + bytes + each - 1) / each - job.first;
+    if (plane == 0 && offset % each == 0 && bytes % each == 0)
+        return convert_rows(&job, row, memory, error);
+    kept = find_kept(&job, row, plane);
+    if (kept == NULL)
         return convert_piece(&job, plane, offset, memory, bytes, error);
-    memcpy(memory,
-           (const unsigned char *)kept->planes + model_rows_plane(&job.to, plane) - model_rows_plane(&job.to, 1) +
-               offset,
-           bytes);
+    memcpy(memory, kept + (offset - job.first * each), bytes);
     return ACCEL_OK;
 }

@@ -10,6 +10,7 @@
 #include "sdk/model/family/family.h"
 #include "sdk/model/format/decoder_config.h"
 #include "sdk/model/format/open_struct.h"
+#include "sdk/model/format/rows.h"
 #include "sdk/model/session/kv.h"
 
 struct accel_model {
@@ -20,10 +21,13 @@ struct accel_model {
     char types[64];
 };
 
-/* What the last converted weight left for its planes behind the digits. */
+/* What the last converted rows left for their planes behind the digits. */
 struct conversion {
     const struct weight_type *row; /* NULL: nothing is kept */
-    void *planes;                  /* all but the first, one after the other */
+    void *planes;                  /* all but the first, one after the other, of the rows below */
+    uint64_t first, count;         /* rows */
+    struct model_loss loss;        /* of all rows up to these, where they were made in their order */
+    uint64_t lossy;                /* rows that are in it; UINT64_MAX: they were not in order */
 };
 
 /* Weights of a file as a driver asks for them: as they are, or made of another type while they are read. */
@@ -40,7 +44,8 @@ struct file_source {
 void file_source_init(struct file_source *source, const struct accel_model_file *file);
 
 /* Makes bytes offset .. offset + bytes of a plane of a tensor in the type of `row`, under the scales that lose least.
- * Whole planes, the first one first, are made once; a tensor whose planes are asked for in pieces is made for each. */
+ * Whole rows of the first plane are made once for all planes, where the other planes of the same rows are asked for
+ * next; what is asked for otherwise is made for each call. */
 int32_t file_source_convert(const struct file_source *source, const struct weight_type *row, uint32_t plane,
                             uint64_t offset, void *memory, uint64_t bytes, struct accel_error *error);
 
@@ -108,6 +113,9 @@ struct accel_session {
     struct file_source source;
     struct weight_types types; /* of matrices that are converted; rows and keys are the session's */
     const char **converted;    /* their keys, for the plan */
+    uint8_t *in_place;         /* per value of the graph: 1: a weight that steps use where its file is mapped */
+    uint64_t streamed;         /* bytes of those of which steps read more than single rows */
+    uint32_t copy_is_open;     /* 1: weights.load is not settled before it is known how much is used in place */
     struct conversion conversion;
 
     struct accel_device *device;
@@ -165,9 +173,15 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
 /* Decides weights.load where it is auto, and how the source gives weights. The source is there. */
 int32_t session_settle_load(struct accel_session *session, struct accel_error *error);
 
-/* Bytes of the whole pages of the mapped file that weights lie on, or 0 where nothing is used in place. The graph is
- * there. */
+/* Decides it in the end: which weights are used in place is known once the session has been placed. 1: the source has
+ * changed, and it is to be placed again. */
+int32_t session_settle_again(struct accel_session *session, uint32_t *out_again, struct accel_error *error);
+
+/* Bytes of the whole pages of the mapped file that weights lie on, or 0 where nothing is mapped. The graph is there. */
 uint64_t session_mapped_bytes(const struct accel_session *session);
+
+/* accel_plan_work.in_place with the session as data: keeps which weights these are. */
+uint64_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT;
 
 /* Has those pages read and mapped before the steps where they are not in memory: in one order instead of that in which
  * steps touch them, and so in huge pages where the system has them for files. Returns early when cancelled. */

@@ -59,19 +59,46 @@ static const char *why_mapped(const struct accel_session *session, const char **
     return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system does not give any";
 }
 
+static int32_t settle(struct accel_session *session, const char *place, const char *why_mapped,
+                      struct accel_error *error)
+{
+    int32_t code =
+        accel_plan_settle(session->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
+                          why_mapped == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
+                                               "mapped file; map shares them between processes instead"
+                                             : why_mapped,
+                          error);
+
+    session->source.copy = why_mapped == NULL;
+    return code;
+}
+
 int32_t session_settle_load(struct accel_session *session, struct accel_error *error)
 {
-    int32_t code = ACCEL_OK;
+    const char *place, *why;
 
-    if (is_set(session, "weights.load", "auto")) {
-        const char *place, *why = why_mapped(session, &place);
-
-        code = accel_plan_settle(session->plan, "weights.load", why == NULL ? "read" : "map", place,
-                                 why == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
-                                               "mapped file; map shares them between processes instead"
-                                             : why,
-                                 error);
-    }
+    session->copy_is_open = 0;
     session->source.copy = is_set(session, "weights.load", "read");
-    return code;
+    if (!is_set(session, "weights.load", "auto"))
+        return ACCEL_OK;
+    why = why_mapped(session, &place);
+    if (why != NULL)
+        return settle(session, place, why, error);
+    session->source.copy = 1;
+    session->copy_is_open = 1;
+    return ACCEL_OK;
+}
+
+int32_t session_settle_again(struct accel_session *session, uint32_t *out_again, struct accel_error *error)
+{
+    const char *why = session->streamed < LEAST_BYTES
+                          ? "the device takes what steps read most into memory of its own, from the mapped file"
+                          : NULL;
+
+    *out_again = 0;
+    if (!session->copy_is_open)
+        return ACCEL_OK;
+    session->copy_is_open = 0;
+    *out_again = why != NULL;
+    return settle(session, why == NULL ? HUGE_PAGES : "the device's claims", why, error);
 }

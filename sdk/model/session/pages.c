@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pages of the mapped file that weights of a session lie on. Weights share pages where one ends and the next begins, so
- * the ranges are sorted and each page counts once; header and tensors that no step reads do not count.
+ * the ranges are sorted and each page counts once; header and tensors that no step reads do not count, nor do weights
+ * that the device keeps in memory of its own.
  *
  * Resident is what the page cache holds (mincore), whoever brought it there, since that is what the machine has less
  * of; the process's own count differs from run to run, by the rows of the embedding that its tokens happened to touch.
@@ -13,6 +14,7 @@
 #include <accel/quant/format.h>
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,9 +40,10 @@ static int compare(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The ranges of all weights, sorted and joined; the caller frees them. NULL where nothing is mapped, or without memory.
- */
-static struct range *list_ranges(const struct accel_session *session, uint64_t page, uint32_t *out_count)
+/* The ranges of all weights, or of those that steps use in place, sorted and joined; the caller frees them. NULL where
+ * nothing is mapped, or without memory. */
+static struct range *list_ranges(const struct accel_session *session, uint32_t in_place, uint64_t page,
+                                 uint32_t *out_count)
 {
     const struct accel_graph *graph = session->step.graph;
     struct range *ranges =
@@ -52,6 +55,7 @@ static struct range *list_ranges(const struct accel_session *session, uint64_t p
         const struct accel_model_tensor *tensor;
 
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT ||
+            (in_place && session->in_place != NULL && !session->in_place[v]) ||
             weights_find_type(&session->types, graph->values[v]->key) != NULL)
             continue;
         tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
@@ -91,12 +95,12 @@ static uint64_t resident_of(const struct range *range, uint64_t page)
     return resident;
 }
 
-static uint64_t count_pages(const struct accel_session *session, uint32_t resident_only)
+static uint64_t count_pages(const struct accel_session *session, uint32_t in_place, uint32_t resident_only)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t pages = 0;
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, page, &count);
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, in_place, page, &count);
 
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
         pages += resident_only ? resident_of(&ranges[i], page) : ranges[i].end - ranges[i].first;
@@ -147,7 +151,7 @@ void session_ask_for_pages(const struct accel_session *session)
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t step = ASKED_AT_ONCE / page == 0 ? 1 : ASKED_AT_ONCE / page;
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, page, &count);
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, 0, page, &count);
 
     /* Advice: where the system does not take it, the pages come when steps touch them. */
     if (ranges != NULL && seem_resident(ranges, count, page))
@@ -166,7 +170,35 @@ void session_ask_for_pages(const struct accel_session *session)
 
 uint64_t session_mapped_bytes(const struct accel_session *session)
 {
-    return count_pages(session, 0);
+    return count_pages(session, 0, 0);
+}
+
+static int compare_key(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
+}
+
+uint64_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT
+{
+    struct accel_session *session = data;
+    const struct accel_graph *graph = session->step.graph;
+
+    free(session->in_place);
+    session->streamed = 0;
+    session->in_place = calloc(graph->value_count, sizeof *session->in_place);
+    for (uint32_t v = 0; session->in_place != NULL && count != 0 && v < graph->value_count; v++) {
+        const struct accel_plan_in_place *row =
+            graph->values[v]->role != ACCEL_ROLE_WEIGHT
+                ? NULL
+                : bsearch(graph->values[v]->key, list, count, sizeof *list, compare_key);
+        const struct accel_model_tensor *tensor =
+            row == NULL ? NULL : accel_model_file_find(session->model->file, row->key);
+
+        session->in_place[v] = row != NULL;
+        if (tensor != NULL && !row->looked_up)
+            session->streamed += tensor->bytes;
+    }
+    return count_pages(session, 1, 0);
 }
 
 /* Drivers that have weights of their own read the file once. */
@@ -193,5 +225,5 @@ uint64_t accel_session_resident(const struct accel_session *session)
 
     for (uint32_t p = 0; p < session->piece_count; p++)
         bytes += accel_session_resident(session->pieces[p]);
-    return session->piece_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, 1) : 0;
+    return session->piece_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, 1, 1) : 0;
 }

@@ -321,10 +321,23 @@ int32_t session_place(struct accel_session *session, struct accel_error *error)
         .file_bytes = session_mapped_bytes(session),
         .converted = session->converted,
         .converted_count = session->types.count,
+        .in_place = session_note_in_place,
+        .data = session,
     };
+    uint32_t again = 0;
+    int32_t code;
 
-    if (!session->is_piece && session_is_spread(session))
-        return session_pieces_place(session, error);
+    if (!session->is_piece && session_is_spread(session)) {
+        session->streamed = session->model->facts.weight_bytes; /* each piece decides for itself */
+        code = session_settle_again(session, &again, error);
+        return code == ACCEL_OK ? session_pieces_place(session, error) : code;
+    }
+    code = accel_plan_place(session->plan, &work, error);
+    if (code == ACCEL_OK)
+        code = session_settle_again(session, &again, error);
+    if (code != ACCEL_OK || !again)
+        return code;
+    work.file_bytes = session_mapped_bytes(session);
     return accel_plan_place(session->plan, &work, error);
 }
 

@@ -172,6 +172,7 @@ void accel_session_free(struct accel_session *session)
     kv_free(&session->kv);
     free(session->step_parts);
     free(session->parts);
+    free(session->in_place);
     free(session);
 }
 
