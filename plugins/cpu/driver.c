@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cpu driver: the processors that the process may use, as one device. Steps run in the caller's thread and on the
- * threads that the core lends; weights are read where the file is mapped.
+ * threads that the core lends; weights are read where the file is mapped, or in panels that are made of them.
  */
 #include "plugins/cpu/device.h"
 
@@ -19,7 +19,16 @@ static const struct accel_option isa_option = {
     .choices = "auto scalar avx2 avxvnni avx512 avx512bf16 amx neon dotprod i8mm",
 };
 
-static const struct accel_option *const options[] = {&isa_option};
+static const struct accel_option layout_option = {
+    .size = sizeof layout_option,
+    .type = ACCEL_OPTION_TEXT,
+    .name = "layout",
+    .help = "of weights in products: rows (as in the file), or panels (packed while they are loaded, in own memory)",
+    .text = "rows",
+    .choices = "rows panels",
+};
+
+static const struct accel_option *const options[] = {&isa_option, &layout_option};
 
 static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
 {
@@ -67,6 +76,7 @@ static int32_t choose_level(const struct accel_setting *setting, uint32_t *out_l
 static int32_t open_device(const struct accel_host *host, const char *id, const struct accel_setting *settings,
                            uint32_t setting_count, void *own, struct accel_error *error)
 {
+    const struct accel_setting *layout = sdk_setting(settings, setting_count, "layout");
     struct cpu_device *device = own;
     uint32_t level;
     int32_t code;
@@ -77,18 +87,20 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     if (code != ACCEL_OK)
         return code;
     cpu_kernels_fill(&device->kernels, level);
+    device->in_panels = layout != NULL && strcmp(layout->text, "panels") == 0;
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         accel_format_describe(cpu_type_at(i), &device->formats[i]);
-    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s", cpu_level_name(device->kernels.level));
+    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s layout=%s", cpu_level_name(device->kernels.level),
+            device->in_panels ? "panels" : "rows");
     return ACCEL_OK;
 }
 
-/* Programs keep no code of their own, so that the level and the version say all. */
+/* Programs keep no code of their own, so that the level, the layout of weights and the version say all. */
 static void fingerprint(const void *own, uint8_t out_fingerprint[16])
 {
     const struct cpu_device *device = own;
 
-    snprintf((char *)out_fingerprint, 16, "cpu %s %u", VERSION, device->kernels.level);
+    snprintf((char *)out_fingerprint, 16, "cpu %s %u%s", VERSION, device->kernels.level, device->in_panels ? "p" : "");
 }
 
 static const char *unit(const void *own, const struct sdk_kernel *kernel)
@@ -108,6 +120,9 @@ static const struct sdk_backend backend = {
     .unit = unit,
     .device_bytes = sizeof(struct cpu_device),
     .weight_alignment = 1,
+    .packs = cpu_matmul_packs,
+    .pack = cpu_matmul_pack,
+    .pack_rows = 16,
 };
 
 ACCEL_DRIVER(backend, options, sizeof options / sizeof *options, "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");

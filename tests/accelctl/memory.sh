@@ -30,6 +30,16 @@ types()
 }
 
 types stories260K "$f32" 128tok 512tok
+# Weights that the driver packs, and options of a driver: to the byte. The pages of the file count as far as they are
+# used in place.
+for model in "$f32" "$q8"; do
+    for more in "" "--set weights.load=read" "--set weights.type=q4 --set weights.group=32"; do
+        # shellcheck disable=SC2086 # a list of words
+        try 0 "$accelctl" run "$model" --json --greedy --ignore-end -n 8 --set context=128tok --set cpu.layout=panels $more \
+            --prompt "Once upon a time"
+        is "$(number memory.measured)" "$(number memory.planned)" "bytes in panels of $model $more"
+    done
+done
 # A value that is not there, or is none, does not pass for one that fits.
 for document in '{"memory": {"measured": 5}}' '{"memory": {"planned": null, "measured": 5}}' \
     '{"memory": {"planned": "5", "measured": 5}, "x": 0}'; do

@@ -52,6 +52,11 @@ for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'manners/*' 'threa
     try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11
     has "no failures"
 done
+# The same with weights that the driver packs into memory of its own, where it has kernels for that.
+for group in 'life/*' 'layout/*' 'memory/*' 'slot/*' 'threads/*' 'whole/*' 'matmul/q4_k' 'matmul/q8_0' 'matmul/q4_g128' 'embed/q4_0'; do
+    try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11 --set layout=panels
+    has "no failures"
+done
 for group in 'life/*' 'memory/*' 'matmul/q[48]_0' 'add/*' 'softmax/*'; do
     try 0 "$kit" "$four" --filter "$group" --rounds 1 --seed 12
 done

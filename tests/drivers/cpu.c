@@ -16,13 +16,19 @@ void cpu_seed(void)
 
 uint32_t cpu_open(struct rig *rig, uint32_t level)
 {
+    return cpu_open_with(rig, level, "rows");
+}
+
+uint32_t cpu_open_with(struct rig *rig, uint32_t level, const char *layout)
+{
     static const char *const names[CPU_TEST_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
                                                        "amx",    "neon", "dotprod", "i8mm"};
-    const struct accel_given isa = {.key = "cpu.isa", .value = names[level], .origin = "test"};
+    const struct accel_given options[] = {{.key = "cpu.isa", .value = names[level], .origin = "test"},
+                                          {.key = "cpu.layout", .value = layout, .origin = "test"}};
     int32_t code;
 
     rig_open(rig, "plugins/cpu/.libs/cpu.so", NULL, NULL, 0);
-    code = accel_device_open(rig->context, "cpu:cpu0", &isa, 1, &rig->device, &rig->error);
+    code = accel_device_open(rig->context, "cpu:cpu0", options, 2, &rig->device, &rig->error);
     if (code == ACCEL_OK)
         return 1;
     if (code != ACCEL_E_UNSUPPORTED || strstr(rig->error.text, names[level]) == NULL || rig->error.remedy[0] == '\0')

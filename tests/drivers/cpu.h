@@ -14,6 +14,8 @@ void cpu_seed(void);
 
 /** Opens the driver with cpu.isa = the name of a level. 0: the machine lacks it, and the refusal says so. */
 uint32_t cpu_open(struct rig *rig, uint32_t level);
+/** The same with cpu.layout: "rows", "panels". */
+uint32_t cpu_open_with(struct rig *rig, uint32_t level, const char *layout);
 
 /** Random numbers in -1 .. 1, to be freed. */
 float *cpu_floats(uint64_t count);

@@ -16,6 +16,8 @@ static const uint32_t types[] = {ACCEL_F32,
                                  ACCEL_Q8_0,
                                  ACCEL_Q4_0,
                                  ACCEL_Q4_1,
+                                 ACCEL_Q4_K,
+                                 ACCEL_Q6_K,
                                  ACCEL_Q8_G32,
                                  ACCEL_Q8_G128,
                                  ACCEL_Q4_G32,
@@ -136,7 +138,8 @@ static void product_net(struct product *p, struct net *net, uint32_t rank)
     net_end(net);
 }
 
-static void product_try(struct rig *rig, uint32_t type, uint32_t rounding, uint32_t threads)
+/* `together`: rows of W are a multiple of it. */
+static void product_try(struct rig *rig, uint32_t type, uint32_t together, uint32_t rounding, uint32_t threads)
 {
     struct product p = {.type = type, .bias = rig_below(&cpu_random, 2), .residual = rig_below(&cpu_random, 2)};
     uint32_t rank = 1 + rig_below(&cpu_random, 3);
@@ -148,7 +151,7 @@ static void product_try(struct rig *rig, uint32_t type, uint32_t rounding, uint3
     accel_format_describe(type, &format);
     p.attributes = (struct accel_matmul){.size = sizeof(p.attributes), .rounding = rounding};
     p.attributes.function = rig_below(&cpu_random, ACCEL_FN_END);
-    p.n = 1 + rig_below(&cpu_random, 90);
+    p.n = together * (1 + rig_below(&cpu_random, 90 / together));
     p.k = format.block_values == 1 ? 1 + rig_below(&cpu_random, 200)
                                    : format.block_values * (1 + rig_below(&cpu_random, 4));
     product_net(&p, &net, rank);
@@ -181,7 +184,23 @@ static void matmul_is_right(void **state)
             continue;
         for (uint32_t t = 0; t < TYPES; t++)
             for (uint32_t round = 0; round < 12; round++)
-                product_try(&rig, types[t], round % 2 == 0 ? ACCEL_F32 : ACCEL_Q8_0, 1 + round / 6);
+                product_try(&rig, types[t], 1, round % 2 == 0 ? ACCEL_F32 : ACCEL_Q8_0, 1 + round / 6);
+        rig_close(&rig);
+    }
+}
+
+/* The same with weights in panels, where the level has them for the type; else they stay in rows. */
+static void matmul_in_panels_is_right(void **state)
+{
+    (void)state;
+    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+        struct rig rig;
+
+        if (!cpu_open_with(&rig, level, "panels"))
+            continue;
+        for (uint32_t t = 0; t < TYPES; t++)
+            for (uint32_t round = 0; round < 12; round++)
+                product_try(&rig, types[t], 16, round % 2 == 0 ? ACCEL_F32 : ACCEL_Q8_0, 1 + round / 6);
         rig_close(&rig);
     }
 }
@@ -252,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmul_is_right),
+        cmocka_unit_test(matmul_in_panels_is_right),
         cmocka_unit_test(embed_is_right),
     };
     return cmocka_run_group_tests(tests, seed, NULL);

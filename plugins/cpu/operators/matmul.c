@@ -65,6 +65,7 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
     size_t row = 0;
 
     out_matrix->type = tensor->type;
+    out_matrix->panels = tensor->packed;
     for (uint32_t p = 0; p < 3; p++) {
         /* The registry has been asked once for the types with a place of their own; none of these has row bytes. */
         if (format != NULL)
@@ -182,16 +183,42 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     }
     if (form_now(call) != FORM_ROWS8) {
         matmul.x32 = form_now(call) == FORM_ROWS32 ? call->form : NULL;
-        device->kernels.matmul[weight](&matmul, begin, end);
+        if (matmul.w.panels != NULL)
+            cpu_panels_by_rows(device->kernels.matmul[weight], &matmul, begin, end);
+        else
+            device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }
     cpu_rows8_place(call->form, x->rows, x->width, &matmul.x8);
-    device->kernels.matmul8[weight](&matmul, begin, end);
+    if (matmul.w.panels != NULL)
+        device->kernels.panels8(&matmul, begin, end);
+    else
+        device->kernels.matmul8[weight](&matmul, begin, end);
 }
 
 uint64_t cpu_matmul_work(const struct sdk_call *call)
 {
     return cpu_time(call, call->inputs[0]->rows * call->inputs[1]->rows * call->inputs[1]->width, 8);
+}
+
+uint32_t cpu_matmul_packs(const void *own, const struct accel_weight *weight)
+{
+    const struct cpu_device *device = own;
+
+    return device->in_panels && weight->rank == 2 &&
+           cpu_panels_bytes(device->kernels.level, weight->type, weight->dims[0], weight->dims[1]) != 0;
+}
+
+void cpu_matmul_pack(const void *own, const struct accel_weight *weight, const void *const *planes, uint64_t rows,
+                     void *out)
+{
+    struct sdk_tensor tensor = {.type = weight->type, .rows = rows, .width = weight->dims[1], .rank = weight->rank};
+    struct cpu_matrix matrix;
+
+    for (uint32_t p = 0; p < SDK_PLANES; p++)
+        tensor.planes[p] = (void *)(uintptr_t)planes[p];
+    cpu_matrix_of(own, &tensor, (uint32_t)cpu_weight_of(weight->type), &matrix);
+    cpu_panels_make(&matrix, tensor.width, 0, rows, out);
 }
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node)

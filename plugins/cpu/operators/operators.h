@@ -73,7 +73,7 @@ static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations
     return device->kernels.level == CPU_LEVEL_SCALAR ? operations : operations / rate;
 }
 
-/* Planes and row lengths of weights as the kernels want them. */
+/* Planes, panels and row lengths of weights as the kernels want them. */
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix);
 

@@ -7,27 +7,28 @@
 
 #define EXACT 5e-6   /* F32 with sums in any order */
 #define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
+#define PANELS 2u    /* input 1, W, is read in panels where it is there so */
 
 #define MATMUL8(weight, text)                                                                                          \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
         .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
-        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work                                                     \
+        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
     }
 #define MATMUL16(weight, text)                                                                                         \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x bf16", .precision = ACCEL_BF16,                              \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
         .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
-        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work                                                     \
+        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
     }
 #define MATMUL(weight, text)                                                                                           \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
         .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
         .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts, .form_part = cpu_matmul_form_part,               \
-        .work = cpu_matmul_work                                                                                        \
+        .work = cpu_matmul_work, .packed_inputs = PANELS                                                               \
     }
 #define EMBED(weight, text)                                                                                            \
     {                                                                                                                  \

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights in panels (cpu.layout) beside the same weights in rows, in one context: the same text, logits that differ by
+ * rounding alone, memory as planned; from a mapped file and from one that is read, with weights that are made while
+ * they are loaded, and with layers on two devices of which one packs.
+ */
+#include "session_support.h"
+
+#include <accel/model/plan.h>
+#include <inttypes.h>
+
+#include "core/device/context.h"
+#include "tests/mock/second.h"
+
+enum { PROMPT = 20, WRITTEN = 24, SETTINGS = 8 };
+
+static struct accel_context *context;
+
+static int set_up(void **state)
+{
+    const struct accel_driver *driver = second_load_built();
+    struct accel_error error = {0};
+
+    (void)state;
+    assert_non_null(driver);
+    context = make_context();
+    OK(accel_context_attach_driver(context, driver, &error));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct accel_error error = {0};
+
+    (void)state;
+    OK(accel_context_free(context, &error));
+    return 0;
+}
+
+/* A run of a model: its plan, and the text that it writes. */
+struct run {
+    struct accel_model_plan *plan;
+    struct accel_session *session;
+    uint32_t vocabulary;
+    int32_t ids[WRITTEN];
+    float *logits; /* of the last step */
+};
+
+/* Settings up to one without a key, after those that all runs share. */
+static void run_open(struct run *run, const char *file, const struct accel_given *more)
+{
+    const char *tree = getenv("ACCEL_TEST_SRCDIR");
+    struct accel_given given[SETTINGS] = {{"kv.type.k", "f32", "test"},
+                                          {"kv.type.v", "f32", "test"},
+                                          {"batch", "16tok", "test"},
+                                          {"log.quantization", "true", "test"}};
+    char path[PATH_BYTES];
+    struct accel_model_plan_options options = {.size = sizeof options, .path = path, .given = given, .given_count = 4};
+    struct accel_error error = {0};
+
+    for (; more->key != NULL; more++)
+        given[options.given_count++] = *more;
+    assert_in_range(options.given_count, 4, SETTINGS);
+    snprintf(path, sizeof path, "%s/models/stories260K/%s", tree == NULL ? "." : tree, file);
+    memset(run, 0, sizeof *run);
+    OK(accel_model_plan_create(context, &options, &run->plan, &error));
+    OK(accel_model_plan_session(run->plan, &run->session, &error));
+    OK(accel_session_load(run->session, &error));
+    run->vocabulary = accel_model_facts_of(accel_model_plan_model(run->plan))->vocabulary;
+    run->logits = calloc(run->vocabulary, sizeof *run->logits);
+    assert_non_null(run->logits);
+}
+
+static void run_close(struct run *run)
+{
+    accel_model_plan_free(run->plan);
+    free(run->logits);
+}
+
+static void write_text(struct run *run)
+{
+    struct accel_error error = {0};
+    int32_t prompt[PROMPT];
+    const float *logits = NULL;
+
+    for (int32_t i = 0; i < PROMPT; i++)
+        prompt[i] = i == 0 ? 1 : 260 + i * 7;
+    OK(accel_session_feed(run->session, prompt, PROMPT, &logits, &error));
+    for (uint32_t i = 0; i < WRITTEN; i++) {
+        run->ids[i] = (int32_t)best_of(logits, run->vocabulary);
+        OK(accel_session_feed(run->session, &run->ids[i], 1, &logits, &error));
+    }
+    memcpy(run->logits, logits, run->vocabulary * sizeof *logits);
+}
+
+static void assert_same(const struct run *a, const struct run *b, double tolerance)
+{
+    double most = 0, largest = 0;
+
+    assert_memory_equal(a->ids, b->ids, sizeof a->ids);
+    for (uint32_t i = 0; i < a->vocabulary; i++) {
+        most = fmax(most, fabs((double)a->logits[i] - (double)b->logits[i]));
+        largest = fmax(largest, fabs((double)a->logits[i]));
+    }
+    print_message("  logits differ by %.2e of %.2f\n", most, largest);
+    assert_true(most <= tolerance * largest);
+}
+
+static uint64_t planned(const struct run *run, uint32_t memory_class)
+{
+    const struct accel_plan *plan = accel_session_plan(run->session);
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == memory_class)
+            return accel_plan_memory_get(plan, i)->bytes;
+    return 0;
+}
+
+/* Both runs are there: what the context holds is what both plans say. Pages of the file are no memory of the context.
+ */
+static void assert_memory(const struct run *a, const struct run *b)
+{
+    for (uint32_t c = 1; c < ACCEL_MEMORY_END; c++) {
+        const uint64_t sum = planned(a, c) + planned(b, c);
+        uint64_t now = 0, peak = 0;
+
+        assert_int_equal(accel_memory_usage(context, c, &now, &peak), ACCEL_OK);
+        if (c == ACCEL_MEMORY_HOST)
+            assert_true(now <= sum); /* each plan has the instances */
+        else if (c != ACCEL_MEMORY_MAPPED)
+            assert_int_equal(now, sum);
+    }
+}
+
+static uint32_t count_notes(const struct accel_plan *plan, const char *text)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+
+        count += strcmp(note->key, "log.quantization") == 0 && (text == NULL || strcmp(note->text, text) == 0);
+    }
+    return count;
+}
+
+/* Each weight that is converted is told once, with the same error, in whatever order and bands it was read. */
+static void assert_same_notes(const struct run *a, const struct run *b, uint32_t some)
+{
+    const struct accel_plan *rows = accel_session_plan(a->session), *packed = accel_session_plan(b->session);
+
+    assert_int_equal(count_notes(rows, NULL) != 0, some);
+    assert_int_equal(count_notes(rows, NULL), count_notes(packed, NULL));
+    for (uint32_t i = 0; i < accel_plan_note_count(rows); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(rows, i);
+
+        if (strcmp(note->key, "log.quantization") == 0 && count_notes(packed, note->text) != 1)
+            fail_msg("the other run does not say once: %s", note->text);
+    }
+}
+
+/* What a run is given, in either layout. */
+static const struct variant {
+    const char *name, *file;
+    struct accel_given given[3];
+    double tolerance; /* rounding of activations may turn the last bit of a sum into one of 8 bits */
+    uint32_t packs;   /* 1: there are panels of the type of its matrices */
+    uint32_t converts;
+} variants[] = {
+    {"f32, mapped", "stories260K-f32.gguf", {{"compute.activations", "f32", "test"}}, 1e-4, 0, 0},
+    {"q8_0, mapped", "stories260K-q8_0.gguf", {{"compute.activations", "f32", "test"}}, 1e-4, 1, 0},
+    {"q8_0, rounded", "stories260K-q8_0.gguf", {{NULL, NULL, NULL}}, 2e-2, 1, 0},
+    {"q8_0, read", "stories260K-q8_0.gguf", {{"weights.load", "read", "test"}}, 2e-2, 1, 0},
+    {"q8_0, auto", "stories260K-q8_0.gguf", {{"weights.load", "auto", "test"}}, 2e-2, 1, 0},
+    {"q4 of f32",
+     "stories260K-f32.gguf",
+     {{"weights.type", "q4", "test"}, {"weights.group", "32", "test"}},
+     2e-2,
+     1,
+     1},
+    {"q8 of f32, read",
+     "stories260K-f32.gguf",
+     {{"weights.type", "q8", "test"}, {"weights.group", "32", "test"}, {"weights.load", "read", "test"}},
+     2e-2,
+     1,
+     1},
+};
+
+/* Levels of instructions that read panels. */
+static uint32_t has_panels(const struct run *run)
+{
+    const char *detail = accel_plan_device(accel_session_plan(run->session))->facts->detail;
+
+    return strstr(detail, "isa=avx512") != NULL || strstr(detail, "isa=amx") != NULL;
+}
+
+static void the_same_text_in_either_layout(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const struct variant *v = &variants[i];
+        const struct accel_given in_rows[] = {v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
+        const struct accel_given packed[] = {
+            {"cpu.layout", "panels", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
+        struct run rows, panels;
+
+        print_message("%s\n", v->name);
+        run_open(&rows, v->file, in_rows);
+        run_open(&panels, v->file, packed);
+        assert_int_equal(planned(&panels, ACCEL_MEMORY_WEIGHTS) > planned(&rows, ACCEL_MEMORY_WEIGHTS),
+                         v->packs && has_panels(&panels));
+        assert_memory(&rows, &panels);
+        write_text(&panels);
+        write_text(&rows);
+        assert_same(&rows, &panels, v->tolerance);
+        assert_same_notes(&rows, &panels, v->converts);
+        run_close(&rows);
+        run_close(&panels);
+    }
+}
+
+/* Options belong to a driver: the other device of a plan leaves its weights in rows. */
+static void layers_in_panels_beside_layers_in_rows(void **state)
+{
+    static const struct accel_given alone[] = {{"compute.activations", "f32", "test"}, {NULL, NULL, NULL}};
+    static const char *const placements[] = {"0-1=cpu:cpu0,2-4=second:cpu0", "0-2=second:cpu0,3-4=cpu:cpu0"};
+    struct run rows, both;
+
+    (void)state;
+    run_open(&rows, "stories260K-q8_0.gguf", alone);
+    write_text(&rows);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct accel_given split[] = {{"compute.activations", "f32", "test"},
+                                            {"cpu.layout", "panels", "test"},
+                                            {"placement", placements[i], "test"},
+                                            {NULL, NULL, NULL}};
+
+        run_open(&both, "stories260K-q8_0.gguf", split);
+        assert_int_equal(planned(&both, ACCEL_MEMORY_WEIGHTS) > 0, has_panels(&rows));
+        assert_memory(&rows, &both);
+        write_text(&both);
+        assert_same(&rows, &both, 1e-4);
+        run_close(&both);
+    }
+    run_close(&rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_same_text_in_either_layout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(layers_in_panels_beside_layers_in_rows, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("session_layout", tests, NULL, NULL);
+}
