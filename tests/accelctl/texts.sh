@@ -40,6 +40,11 @@ is "$(value stop)" "length" "a context that slides"
 is "$(value time.tokens)" 100 "its tokens"
 
 # Refused by name.
+printf 'one\ntwo\ncaf\351\n' >"$work/latin"
+for option in --prompt-file --prompts; do
+    try 3 "$accelctl" run "$f32" $option "$work/latin"
+    one_error "latin:3: text is not UTF-8 at byte 11 (0xe9)"
+done
 try 2 "$accelctl" run "$f32" -p a --prompts "$work/prompts"
 printf '{"text": 1}\n' >"$work/wrong"
 "$accelctl" run "$f32" --prompts "$work/wrong" >"$work/out" 2>"$work/err" && fail "JSON without a prompt"

@@ -62,3 +62,18 @@ const char *clean_text(const char *text, char *copy, size_t size)
     copy[used] = '\0';
     return copy;
 }
+
+size_t utf8_length(const char *text)
+{
+    const char *at = text;
+    uint32_t value;
+
+    while (*at != '\0') {
+        size_t length = read_character((const unsigned char *)at, &value);
+
+        if (length == 0)
+            break;
+        at += length;
+    }
+    return (size_t)(at - text);
+}

@@ -8,4 +8,7 @@
  * mark. Answers `copy`. May be called in a handler of a signal. */
 const char *clean_text(const char *text, char *copy, size_t size);
 
+/* The offset of the first byte that is no UTF-8, or of the text's end. */
+size_t utf8_length(const char *text);
+
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/clean_text.h"
+
 enum { PROMPT_MOST = 64 << 20 };
 
 static int32_t refuse(struct accel_error *error, int32_t code, const char *path, int native)
@@ -16,6 +18,20 @@ static int32_t refuse(struct accel_error *error, int32_t code, const char *path,
     accel_error_set(error, code, "%s: %s", path, strerror(native));
     accel_error_remedy(error, "name a file of text that is there and may be read, or - for the standard input");
     return code;
+}
+
+/* Tokenizers take nothing else, and know neither the file nor its lines. */
+static void check_utf8(const char *path, const char *text, struct accel_error *error)
+{
+    size_t bad = utf8_length(text), line = 1;
+
+    for (size_t i = 0; i < bad; i++)
+        line += text[i] == '\n';
+    if (text[bad] == '\0')
+        return;
+    accel_error_set(error, ACCEL_E_INVALID, "%s:%zu: text is not UTF-8 at byte %zu (0x%02x)", path, line, bad,
+                    (unsigned char)text[bad]);
+    accel_error_remedy(error, "iconv -f ENCODING -t UTF-8 writes such a text again");
 }
 
 int32_t read_prompt(const char *path, char **out_text, struct accel_error *error)
@@ -40,6 +56,8 @@ int32_t read_prompt(const char *path, char **out_text, struct accel_error *error
         free(text);
         text = strdup("");
     }
+    if (error->code == ACCEL_OK && text != NULL)
+        check_utf8(path, text, error);
     if (file != stdin)
         fclose(file);
     if (error->code == ACCEL_OK)

@@ -11,7 +11,7 @@ struct prompt {
     uint32_t chat;      /* 1: the text is a message of the user, and not NULL */
 };
 
-/* Reads a prompt from a file, or from the standard input when `path` is "-": text without a zero byte, at most 64 MiB.
+/* Reads a prompt from a file, or from the standard input when `path` is "-": UTF-8 without a zero byte, at most 64 MiB.
  * The caller frees it. */
 int32_t read_prompt(const char *path, char **out_text, struct accel_error *error);
 
