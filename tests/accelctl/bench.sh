@@ -180,6 +180,11 @@ END
     try 3 "$accelctl" bench machine --sqlite "$work/text"
     one_error "text: "
     cmp -s "$work/text" "$work/copy" || fail "--sqlite changed a file that is no database"
+    # A disk without room, as far as a limit on files is one, is no wrong input, and nothing is left on it.
+    try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" bench machine --rounds 1 --sqlite "$work/full"
+    one_error "full: "
+    grep -q 'remedy: .*(ulimit -f)' "$work/err" || { cat "$work/err"; fail "no remedy of a limit on files"; }
+    [ ! -e "$work/full" ] || fail "an empty database is left"
     for name in "" :memory:; do
         try 3 "$accelctl" bench machine --rounds 1 --sqlite "$name"
         one_error "names no file"

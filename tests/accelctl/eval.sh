@@ -31,6 +31,12 @@ try 0 "$accelctl" eval --against "$f32" "$q8" --worst 1
 has "F32 to Q8_0"
 try 0 "$accelctl" eval --text "$work/text" "$q8"
 
+# A page that does not fit leaves nothing, and says why: a full disk, as far as a limit on files is one.
+try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" eval --against "$f32" "$q8" --html "$work/large.html"
+one_error "large.html: File too large"
+grep -q 'remedy: files of this process may have .* bytes (ulimit -f): raise the limit' "$work/err" ||
+    { cat "$work/err"; fail "no remedy of a limit on files"; }
+[ "$(find "$work" -name 'large.html*')" = "" ] || fail "a part of a large page is left"
 try 2 "$accelctl" eval "$q8"
 one_error "--text"
 try 2 "$accelctl" eval --against "$f32" --chunk 9 "$q8"

@@ -39,6 +39,12 @@ unset MOCK_HOSTILE
 for slot in open set_create compile run; do
     ended $slot=_exit 1 "driver second, $slot: it ended the process (ACCEL_E_INTERNAL)"
 done
+# What a driver fails with under a limit that it may not bear names that limit.
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=run=-4 try 4 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" $hostile --no-cache
+one_error "driver second: run failed"
+grep -q 'remedy: the files of this process are limited in size (ulimit -f), .* raise the limit' "$work/err" ||
+    { cat "$work/err"; fail "a failure does not name the limit on files"; }
 # A code without a text; codes that stand for files and for the user elsewhere.
 ended open=-4 4 'driver second: open failed with ACCEL_E_REFUSED and says no more'
 ended open=-1 1 'driver second: open failed with ACCEL_E_INVALID'
@@ -82,6 +88,10 @@ is "$(value error.exit)" 134 "its status"
 is $? 134 "status of a crash with few files"
 grep -q 'remedy: this process may open few files (ulimit -n), .* raise the limit' "$work/err" ||
     { cat "$work/err"; fail "a crash does not name the limit of files"; }
+(ulimit -s 4096 && MOCK_HOSTILE=run=bus exec "$accelctl" $hostile) >"$work/out" 2>"$work/err" </dev/null
+is $? 135 "status of a crash with a small stack"
+grep -q 'remedy: the stack of this process is limited (ulimit -s), .* raise the limit to 8192' "$work/err" ||
+    { cat "$work/err"; fail "a crash does not name the limit of the stack"; }
 if ! sanitized; then
     (ulimit -v 40000000 && MOCK_HOSTILE=compile=exit exec "$accelctl" $hostile) >"$work/out" 2>"$work/err" </dev/null
     is $? 1 "status of an end with little memory"

@@ -50,6 +50,12 @@ is "$(value cells.7.host.verdict)" refused "a family that does not run"
 has 'has no implementation here; it would fit: needs '
 is "$(value cells.23.row)$(value cells.23.platform)" "Medium (1B-7B)cpu" "the processors' row"
 is "$(value cells.23.host.needed | tr -d '0-9')" "" "its bytes"
+for format in html json; do
+    try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" matrix --format $format --out "$work/large"
+    [ $format = json ] || one_error "large: File too large"
+    grep -q 'ulimit -f' "$work/out" "$work/err" || fail "no remedy of a limit on files"
+    [ "$(find "$work" -name 'large*')" = "" ] || fail "a part of a file is left"
+done
 try 2 "$accelctl" matrix --table D9
 one_error "no such table"
 try 0 "$accelctl" matrix --recommended

@@ -153,15 +153,17 @@ static void be_child(const struct bench *bench, const struct start *start, const
 static int start_in_child(struct bench *bench, const struct start *start, const char *driver, struct answer *out_answer)
 {
     const uint32_t json = bench->chosen->common.json;
-    int ends[2], status = 0;
+    int ends[2], status = 0, failure;
     ssize_t got = 0;
     pid_t child;
+    char text[160];
 
     memset(out_answer, 0, sizeof *out_answer);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return say(json, EXIT_FAILED, "ACCEL_E_IO", strerror(errno), NULL);
     fflush(NULL);
     child = fork();
+    failure = errno;
     if (child == 0)
         be_child(bench, start, driver, ends[1]);
     close(ends[1]);
@@ -174,7 +176,11 @@ static int start_in_child(struct bench *bench, const struct start *start, const 
         bench->interrupted = 1;
         return -1;
     }
-    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) != EXIT_DONE)
+    if (child < 0) {
+        snprintf(text, sizeof text, "cannot start a process that loads the model: %s", strerror(failure));
+        return say(json, EXIT_FAILED, "ACCEL_E_IO", text, failure == EAGAIN ? PROCESSES_REMEDY : NULL);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_DONE)
         return WEXITSTATUS(status);
     if (got == (ssize_t)sizeof *out_answer && out_answer->seconds > 0)
         return -1;

@@ -57,7 +57,8 @@ static int say_system(struct bench *bench, int wrong)
     char text[200];
 
     snprintf(text, sizeof text, "measuring the machine on %u threads: %s", bench->machine.threads, strerror(wrong));
-    return say(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM", text, NULL);
+    return say(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM", text,
+               wrong == EAGAIN ? PROCESSES_REMEDY : NULL);
 }
 
 int bench_machine_measure(struct bench *bench)

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>
@@ -38,14 +40,30 @@ struct database {
     int failed;    /* the first code that was not right */
 };
 
+/* What is wrong with the disk is not with the file. */
+static uint32_t is_of_disk(const struct database *db)
+{
+    return (db->failed & 0xff) == SQLITE_FULL || (db->failed & 0xff) == SQLITE_IOERR;
+}
+
+/* SQLite does not tell why it could not write. */
+static const char *disk_remedy(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "raise the limit on the size of files (ulimit -f), or make room";
+    return "make room, or name a file on another disk";
+}
+
 static int refuse(const struct database *db, int exit_code, const char *what)
 {
     char text[600];
 
     snprintf(text, sizeof text, "%.300s: %.250s", db->bench->chosen->sqlite,
              what != NULL ? what : sqlite3_errmsg(db->handle));
-    return say(db->json, exit_code, accel_error_name(ACCEL_E_IO), text,
-               (db->failed & 0xff) == SQLITE_FULL   ? "make room, or name a file on another disk"
+    return say(db->json, is_of_disk(db) ? EXIT_FAILED : exit_code, accel_error_name(ACCEL_E_IO), text,
+               is_of_disk(db)                       ? disk_remedy()
                : (db->failed & 0xff) == SQLITE_BUSY ? "another program writes it: try again when that has ended"
                                                     : "--sqlite wants a new file, or one that it has made before");
 }
@@ -251,9 +269,13 @@ static void insert_facts(struct database *db, int64_t run, const json_t *documen
 int bench_sqlite_check(const struct bench *bench)
 {
     struct database db = {.bench = bench, .json = bench->chosen->common.json};
+    uint32_t was_there = bench->chosen->sqlite != NULL && access(bench->chosen->sqlite, F_OK) == 0;
     int code = bench->chosen->sqlite == NULL ? -1 : open_database(&db);
 
     sqlite3_close(db.handle);
+    /* Without its tables it is of no use. */
+    if (code >= 0 && !was_there && is_of_disk(&db))
+        unlink(bench->chosen->sqlite);
     return code;
 }
 

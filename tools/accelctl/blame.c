@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tools/accelctl/end_now.h"
 #include "tools/accelctl/ending.h"
+#include "tools/accelctl/say.h"
 #include "tools/accelctl/space.h"
 #include "tools/accelctl/verb.h"
 
@@ -26,26 +26,13 @@ static volatile sig_atomic_t waits_for;
 static sigset_t callers_mask; /* of blame_begin, until blame_done */
 static volatile sig_atomic_t is_begun;
 
-#define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
-
-/* Fewer open files than this and compilers of drivers cannot read what they are made of. */
-#define FEW_FILES 64u
-
 /* Compilers end the process where they get no memory or cannot open a file: limits of the process are named before
  * the driver is doubted. */
 static const char *crash_remedy(void)
 {
-    struct rlimit limit;
+    const char *limited = limit_remedy();
 
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        return "the memory of this process is limited (ulimit -v), which may be why: raise the limit; "
-               "else " OTHER_DEVICE;
-    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        return "the memory of this process is limited (ulimit -d), which may be why: raise the limit; "
-               "else " OTHER_DEVICE;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FEW_FILES)
-        return "this process may open few files (ulimit -n), which may be why: raise the limit; else " OTHER_DEVICE;
-    return OTHER_DEVICE;
+    return limited != NULL ? limited : OTHER_DEVICE;
 }
 
 /* Puts the driver that is in a call in front of the text of an end; 0 where none is. */

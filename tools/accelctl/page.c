@@ -38,8 +38,9 @@ int json_write(FILE *out, json_t *document, const char *schema)
     json_t *whole = json_pack("{s:s}", "schema", schema);
     int code = EXIT_FAILED;
 
-    if (document != NULL && whole != NULL && json_object_update(whole, document) == 0 &&
-        json_dumpf(whole, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF)
+    if (document == NULL || whole == NULL || json_object_update(whole, document) != 0)
+        code = say(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the document", NULL);
+    else if (json_dumpf(whole, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF)
         code = EXIT_DONE;
     json_decref(document);
     json_decref(whole);
@@ -112,38 +113,53 @@ void html_end(FILE *out)
     fputs("</body>\n</html>\n", out);
 }
 
-static int write_beside(uint32_t json, const char *path, char *beside, int (*write)(FILE *out, void *data), void *data)
+/* What kept a file from being written; `native` is errno. */
+static int refuse_file(uint32_t json, const char *path, int native)
 {
-    static const char remedy[] = "make room on its disk, or name a file in a folder that may be written";
+    struct accel_error error = {0};
+
+    accel_error_set(&error, ACCEL_E_IO, "%.300s: %s", path, strerror(native));
+    error.native = native;
+    return say_output_error(json, &error, path);
+}
+
+/* Writes and closes. Answers 0, or what errno was at the first failure of the file; `*out_code` is what `write` says.
+ */
+static int write_all(FILE *out, int (*write)(FILE *out, void *data), void *data, int *out_code)
+{
     mode_t mask = umask(0);
-    int handle, code, failure = 0;
-    FILE *out;
-    char text[512];
+    int failure = 0;
 
     umask(mask);
-    handle = mkstemp(beside);
-    out = handle < 0 ? NULL : fdopen(handle, "w");
+    errno = 0;
+    *out_code = write(out, data);
+    if (ferror(out) || fflush(out) != 0 || fsync(fileno(out)) != 0 || fchmod(fileno(out), 0666 & ~mask) != 0)
+        failure = errno == 0 ? EIO : errno;
+    if (fclose(out) != 0 && failure == 0)
+        failure = errno == 0 ? EIO : errno;
+    return failure;
+}
+
+static int write_beside(uint32_t json, const char *path, char *beside, int (*write)(FILE *out, void *data), void *data)
+{
+    int handle = mkstemp(beside), failure, code;
+    FILE *out = handle < 0 ? NULL : fdopen(handle, "w");
+
     if (out == NULL) {
-        snprintf(text, sizeof text, "%.300s: %s", path, strerror(errno));
+        failure = errno;
         if (handle >= 0) {
             close(handle);
             unlink(beside);
         }
-        return say(json, EXIT_FAILED, "ACCEL_E_IO", text, remedy);
+        return refuse_file(json, path, failure);
     }
-    code = write(out, data);
-    if (fflush(out) != 0 || ferror(out) || fsync(handle) != 0 || fchmod(handle, 0666 & ~mask) != 0)
-        failure = errno == 0 ? EIO : errno;
-    if (fclose(out) != 0 && failure == 0)
+    failure = write_all(out, write, data, &code);
+    if (failure == 0 && code == EXIT_DONE && rename(beside, path) != 0)
         failure = errno;
-    if (code == EXIT_DONE && failure == 0 && rename(beside, path) == 0)
+    else if (failure == 0 && code == EXIT_DONE)
         return EXIT_DONE;
-    failure = failure == 0 ? errno : failure;
     unlink(beside);
-    if (code != EXIT_DONE)
-        return code;
-    snprintf(text, sizeof text, "%.300s: %s", path, strerror(failure));
-    return say(json, EXIT_FAILED, "ACCEL_E_IO", text, remedy);
+    return failure != 0 ? refuse_file(json, path, failure) : code;
 }
 
 int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data)

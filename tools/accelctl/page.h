@@ -16,8 +16,8 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
  * after saying what is wrong. */
 int page_format(const char *word, uint32_t json, const char *path, enum format *out_format);
 
-/* Writes a document with the name of its schema; frees `document`. Answers an exit code, EXIT_FAILED where `document`
- * is NULL or cannot be written. */
+/* Writes a document with the name of its schema; frees `document`. Answers an exit code: EXIT_FAILED where `out` cannot
+ * be written, which whoever opened it tells; where `document` is NULL, for want of memory, that is said. */
 int json_write(FILE *out, json_t *document, const char *schema);
 
 /* Writes text with what HTML reserves escaped. */

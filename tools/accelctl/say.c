@@ -3,9 +3,11 @@
 
 #include "tools/accelctl/say.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tools/accelctl/space.h"
@@ -69,6 +71,36 @@ uint32_t is_of_driver(const struct accel_error *error)
     return strncmp(error->text, "driver ", 7) == 0;
 }
 
+/* Fewer open files than this and compilers of drivers cannot read what they are made of. */
+#define FEW_FILES ((rlim_t)64)
+
+/* What compilers of drivers write is smaller. */
+#define SMALL_FILES ((rlim_t)64 << 20)
+
+/* What systems give. Kernels of matrix units take hundreds of KiB of it, compilers of drivers more. */
+#define SMALL_STACK ((rlim_t)8 << 20)
+
+const char *limit_remedy(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "the memory of this process is limited (ulimit -v), which may be why: raise the limit; "
+               "else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "the memory of this process is limited (ulimit -d), which may be why: raise the limit; "
+               "else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FEW_FILES)
+        return "this process may open few files (ulimit -n), which may be why: raise the limit; else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < SMALL_STACK)
+        return "the stack of this process is limited (ulimit -s), which may be why: raise the limit to 8192 (KiB); "
+               "else " OTHER_DEVICE;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < SMALL_FILES)
+        return "the files of this process are limited in size (ulimit -f), which may be why: raise the limit; "
+               "else " OTHER_DEVICE;
+    return NULL;
+}
+
 int say_error(uint32_t json, const struct accel_error *error)
 {
     int exit_code = EXIT_FAILED;
@@ -101,20 +133,32 @@ int say_error(uint32_t json, const struct accel_error *error)
     /* A compiler that does not get its files onto the disk says so in words of its own, if at all. */
     if (error->remedy[0] == '\0' && strstr(error->text, "compiler refuses") != NULL && space_is_short(full))
         return say(json, exit_code, accel_error_name(error->code), error->text, full);
-    return say(json, exit_code, accel_error_name(error->code), error->text, error->remedy);
+    return say(json, exit_code, accel_error_name(error->code), error->text,
+               error->remedy[0] == '\0' && is_of_driver(error) ? limit_remedy() : error->remedy);
+}
+
+void room_remedy(int native, const char *path, char out_remedy[ROOM_REMEDY])
+{
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL || slash - path > 400 ? 0 : slash == path ? 1 : (int)(slash - path);
+    struct rlimit limit;
+
+    if (native == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        snprintf(out_remedy, ROOM_REMEDY, "files of this process may have %llu bytes (ulimit -f): raise the limit",
+                 (unsigned long long)limit.rlim_cur);
+        return;
+    }
+    snprintf(out_remedy, ROOM_REMEDY, "make room on the disk of %.*s, or name a file in a folder that may be written",
+             length == 0 ? 15 : length, length == 0 ? "its folder" : path);
 }
 
 int say_output_error(uint32_t json, const struct accel_error *error, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char remedy[600];
-    int length;
+    char remedy[ROOM_REMEDY];
 
     if (error->code == ACCEL_E_MEMORY || is_of_driver(error))
         return say_error(json, error);
-    length = slash == NULL || slash - path > 400 ? 0 : slash == path ? 1 : (int)(slash - path);
-    snprintf(remedy, sizeof remedy, "make room on the disk of %.*s, or name a file in a folder that may be written",
-             length == 0 ? 15 : length, length == 0 ? "its folder" : path);
+    room_remedy(error->native, path, remedy);
     return say(json, EXIT_FAILED, accel_error_name(error->code), error->text,
                error->remedy[0] != '\0' ? error->remedy : remedy);
 }

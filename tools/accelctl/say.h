@@ -24,7 +24,22 @@ uint32_t is_of_driver(const struct accel_error *error);
 /* Says an error of the library and answers the exit code that fits it. */
 int say_error(uint32_t json, const struct accel_error *error);
 
-/* The same of a file that could not be written: EXIT_FAILED, with a remedy. */
+/* What helps where a thread or a process could not be made: errno was EAGAIN. */
+#define PROCESSES_REMEDY "let the user have more processes, threads among them (ulimit -u, pids.max)"
+
+/* What helps where a driver is at its end, as far as is known. */
+#define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
+
+/* The limit of this process that a driver, or a compiler below it, does not bear, as a remedy; NULL where it has none.
+ * May be called in a handler of a signal. */
+const char *limit_remedy(void);
+
+enum { ROOM_REMEDY = 600 };
+
+/* What helps where `path` could not be written; `native` is errno, 0 where it is not known. */
+void room_remedy(int native, const char *path, char out_remedy[ROOM_REMEDY]);
+
+/* The same as say_error of a file that could not be written: EXIT_FAILED, with a remedy. */
 int say_output_error(uint32_t json, const struct accel_error *error, const char *path);
 
 /* The same for an error from making a session, where what is not found is a device and what is invalid a setting. */

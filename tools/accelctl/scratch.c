@@ -54,7 +54,8 @@ static int refuse(uint32_t json, struct scratch *scratch, const char *what, int 
 
     snprintf(text, sizeof text, "%s: %s", what, strerror(failure));
     scratch->path[0] = '\0';
-    return say(json, EXIT_FAILED, "ACCEL_E_IO", text, "the variable TMPDIR names the folder for temporary files");
+    return say(json, EXIT_FAILED, "ACCEL_E_IO", text,
+               failure == EAGAIN ? PROCESSES_REMEDY : "the variable TMPDIR names the folder for temporary files");
 }
 
 int scratch_make(uint32_t json, struct scratch *scratch)
@@ -79,7 +80,7 @@ int scratch_make(uint32_t json, struct scratch *scratch)
         return -1;
     close(ends[1]);
     rmdir(scratch->path);
-    return refuse(json, scratch, folder, failure);
+    return refuse(json, scratch, failure == EAGAIN ? "cannot start a process" : folder, failure);
 }
 
 void scratch_remove(struct scratch *scratch)

@@ -6,6 +6,7 @@
  * A model is what a file says; it may be used by many sessions and threads, and outlives them. A session is one
  * sequence, or as many as the setting `sequences` says, on one device: tokens in, logits out, keys and values cached.
  * It belongs to one thread at a time, except accel_session_cancel, which any thread and any signal handler may call.
+ * That thread works beside those of the device, and needs 1 MiB of stack: kernels keep tiles on it.
  */
 #ifndef ACCEL_MODEL_SESSION_H
 #define ACCEL_MODEL_SESSION_H
@@ -159,7 +160,7 @@ ACCEL_API int32_t accel_session_sequence_truncate(struct accel_session *session,
 /** Runs one step over parts of different sequences, and answers their rows of logits [outputs of all parts,
  * vocabulary], in the order of the parts, valid until the next call (NULL where none are wanted). ACCEL_E_LIMIT for
  * more tokens than accel_session_batch or more rows than the session was made for, and where a sequence or the pool is
- * full; nothing is fed then. Does not allocate. */
+ * full; nothing is fed then. Does not allocate; takes up to 1 MiB of the caller's stack, as accel_session_feed does. */
 ACCEL_API int32_t accel_session_step(struct accel_session *session, const struct accel_session_part *parts,
                                      uint32_t count, const float **out_logits,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
