@@ -54,8 +54,22 @@ for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs m
 done
 try 2 "$accelctl" quantize --type q8_00 "$f32" "$out"
 one_error "did you mean q8_0?"
-try 3 "$accelctl" quantize -n --type q4_g33 "$f32" "$out"
-one_error "q4_g33"
+# What cannot be written is a wrong word of the command line, whichever option has it.
+for wrong in "--type q4_g33" "--critical 0" "--role q=0" "--budget 260kB --candidate 0"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" quantize -n $wrong "$f32" "$out"
+    one_error "is no type that can be written"
+done
+# Names that no file can have are told as that, by every verb that reads a model.
+ln -s loop "$work/loop"
+for verb in "quantize -n" plan "run -n 1"; do
+    # shellcheck disable=SC2086 # words
+    try 3 "$accelctl" $verb "$work/loop"
+    one_error "loop: cannot open: Too many levels of symbolic links"
+    # shellcheck disable=SC2086 # words
+    try 3 "$accelctl" $verb "$(printf '%05000d' 0)"
+    one_error "cannot open: File name too long"
+done
 try 2 "$accelctl" quantize --type zzzzzz "$f32" "$out"
 one_error "'zzzzzz'"
 grep -q "did you mean" "$work/err" && fail "zzzzzz is near to nothing"
@@ -127,6 +141,8 @@ is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a bud
 try 0 "$accelctl" quantize --type f16 "$models/hf" "$work/kept"
 try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/kept"
 one_error "model.safetensors.part: cannot take the room it needs"
+grep -q 'remedy: files of this process may have .* bytes (ulimit -f): raise the limit' "$work/err" ||
+    { cat "$work/err"; fail "no remedy of a limit on files"; }
 try 0 "$accelctl" run "$work/kept" --greedy --json -n 4 --prompt "Once"
 try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/unmade"
 [ ! -e "$work/unmade" ] || fail "a folder without a model was left"

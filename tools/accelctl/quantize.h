@@ -78,7 +78,7 @@ uint32_t type_has_groups(const char *type);
 /* One thread for each processor, as many as the library takes. */
 uint32_t default_threads(void);
 
-/* Says an error of planning or writing; answers an exit code. */
-int quantize_refuse(uint32_t json, struct accel_error *error);
+/* Says an error of planning, or of writing `out`; answers an exit code. */
+int quantize_refuse(uint32_t json, struct accel_error *error, const char *out);
 
 #endif

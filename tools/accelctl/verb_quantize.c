@@ -9,6 +9,7 @@
 #include "tools/accelctl/words.h"
 #include "tools/accelctl/working.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,10 +80,15 @@ struct quantizing {
     struct accel_error error;
 };
 
-int quantize_refuse(uint32_t json, struct accel_error *error)
+int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
 {
+    char remedy[ROOM_REMEDY];
     int code;
 
+    if (error->remedy[0] == '\0' && (error->native == ENOSPC || error->native == EDQUOT || error->native == EFBIG)) {
+        room_remedy(error->native, out, remedy);
+        accel_error_remedy(error, "%s", remedy);
+    }
     switch (error->code) {
     case ACCEL_E_CANCELLED:
         accel_error_remedy(error, "the same command goes on from there");
@@ -94,6 +100,10 @@ int quantize_refuse(uint32_t json, struct accel_error *error)
     case ACCEL_E_INVALID:
         accel_error_remedy(error, "accelctl quantize --help lists types, groups, roles and methods");
         code = EXIT_USAGE;
+        break;
+    case ACCEL_E_UNSUPPORTED:
+        /* Words of --type, --role, --critical and --candidate; else it is the file that is not supported. */
+        code = strstr(error->text, "is no type that can be written") != NULL ? EXIT_USAGE : EXIT_INPUT;
         break;
     default:
         return say_error(json, error);
@@ -248,7 +258,7 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     int code;
 
     if (accel_model_file_open(arguments[0], &packed, &quantizing->file, &quantizing->error) != ACCEL_OK)
-        return quantize_refuse(json, &quantizing->error);
+        return say_error(json, &quantizing->error);
     guard_mappings(quantizing->file, "leave the file alone while it is read");
     quantizing->outcome.before = file_bytes(quantizing->file);
     quantizing->outcome.widest = widest_row(quantizing->file);
@@ -269,7 +279,7 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     if (code >= 0 && quantizing->chosen->budget != NULL && quantizing->error.code == ACCEL_E_LIMIT)
         return say(json, EXIT_USAGE, accel_error_name(ACCEL_E_LIMIT), quantizing->error.text,
                    "take a larger --budget, or smaller types, as --candidate q2_g32 --candidate q4_g32");
-    return code < 0 ? -1 : quantize_refuse(json, &quantizing->error);
+    return code < 0 ? -1 : quantize_refuse(json, &quantizing->error, quantizing->outcome.path);
 }
 
 static int run(int count, char **arguments, const struct verb *verb)
@@ -329,7 +339,9 @@ const struct verb verb_quantize = {
         "outputs. Take a text as the model will be used for, of a few thousand words. --budget measures what each "
         "matrix loses in each type and solves which gets which.\n"
         "OUT gets its name when it is complete, in the place of a file that had it. A run that was interrupted or "
-        "killed left OUT.part; the same command goes on from there. doc/quantization.md compares all of this.",
+        "killed left OUT.part; the same command goes on from there, unless a file of IN has "
+        "changed since or is another one, a copy as well: then it begins anew. doc/quantization.md compares all of "
+        "this.",
     .example = "accelctl quantize --type q3 --calib text.txt model-f16.gguf model-q3.gguf\n"
                "a file of a fifth of the size, whose rounding errors make up for each other",
     .options = options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A description from the outside: a path where there is one, else a name. */
 #include <accel/profile.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,11 +10,12 @@
 #include "sdk/model/family/family.h"
 #include "sdk/model/format/packed.h"
 
+/* Something is there, or what keeps it from being found is worth telling: opening it says that. */
 static bool is_there(const char *path)
 {
     struct stat status;
 
-    return stat(path, &status) == 0;
+    return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 /* Something that can only be meant as a path. */
