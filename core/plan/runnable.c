@@ -171,6 +171,14 @@ static bool is_for_weights(const char *key)
     return false;
 }
 
+/* As it is written behind a number; words have none. */
+static const char *unit_of(const struct accel_profile_setting *setting, const char *preset)
+{
+    if (*preset == '\0' || preset[strspn(preset, "0123456789")] != '\0')
+        return "";
+    return strcmp(setting->unit, "bytes") == 0 ? "B" : setting->unit;
+}
+
 static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,
                             struct accel_error *error)
 {
@@ -186,8 +194,7 @@ static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_pr
         accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
                            setting->key, preset);
     else
-        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, preset,
-                           setting->is_number ? setting->unit : "");
+        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, preset, unit_of(setting, preset));
     return ACCEL_E_UNSUPPORTED;
 }
 

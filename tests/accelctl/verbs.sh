@@ -55,6 +55,23 @@ try 0 "$accelctl" devices --names
 is "$(cat "$work/out")" "cpu:cpu0
 cpu
 cpu0" "names that --device takes"
+# What is no number in its range is told the range; two words of which one is nothing are no two models.
+for value in -1 nan 1e300 x; do
+    try 2 "$accelctl" run "$q8" -t "$value"
+    one_error "run: --temperature wants a number from 0 to 1"
+done
+try 2 "$accelctl" run "$q8" -n -1
+one_error "run: --tokens wants a whole number from 1 to 1e+15, not '-1'"
+try 2 "$accelctl" run "$q8" --seed -1
+one_error "run: --seed wants a whole number from 0 on, not '-1'"
+for words in "nonsense $q8" "$q8 nonsense"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" bench $words
+    one_error "bench: there is no subject and no file 'nonsense'"
+    grep -q "^  remedy: subjects are .*decode" "$work/err" || fail "no subjects are named"
+done
+try 2 "$accelctl" bench decode "$q8" "$f32"
+one_error "bench: one model at a time, not '$f32' too"
 try 0 "$accelctl" --version
 try 2 "$accelctl"
 one_error "wants a verb"

@@ -86,6 +86,15 @@ const struct action_row *find_action(const struct verb *verb, int count, char **
     return NULL;
 }
 
+static int complain_number(const struct parser *p, const struct option_row *row, const char *value)
+{
+    const char *kind = row->type == OPTION_NUMBER ? "whole number" : "number";
+
+    if (row->least == 0 && row->most == 0)
+        return complain(p, "--%s wants a %s from 0 on, not '%s'", row->name, kind, value);
+    return complain(p, "--%s wants a %s from %.10g to %.10g, not '%s'", row->name, kind, row->least, row->most, value);
+}
+
 static int store_number(const struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
@@ -100,10 +109,9 @@ static int store_number(const struct parser *p, const struct option_row *row, co
         *(double *)place = number = strtod(value, &end);
     }
     if (errno != 0 || end == value || *end != '\0' || strchr(" \t\n-+", value[0]) != NULL || !isfinite(number))
-        return complain(p, "--%s wants a %snumber, not '%s'", row->name, row->type == OPTION_NUMBER ? "whole " : "",
-                        value);
+        return complain_number(p, row, value);
     if ((row->least != 0 || row->most != 0) && (number < row->least || number > row->most))
-        return complain(p, "--%s wants a number from %.10g to %.10g, not %s", row->name, row->least, row->most, value);
+        return complain_number(p, row, value);
     return -1;
 }
 

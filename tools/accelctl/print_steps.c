@@ -23,14 +23,23 @@ static void print_row(const char *name, const char *text)
         print_wrapped((uint32_t)printf("    %-9s ", name), INDENT, short_places(text, copy, sizeof copy));
 }
 
+/* A step that sets nothing is for people, and what it saves is not planned; another one may change other things than
+ * memory. */
 static void print_bytes(const struct accel_model_plan_step *step)
 {
-    char before[32], after[32], left[32], line[200];
+    char before[32], after[32], left[32], change[120], line[200];
 
     if (step->state != ACCEL_PLAN_STEP_OFFERED && step->state != ACCEL_PLAN_STEP_APPLIED)
         return;
-    snprintf(line, sizeof line, "%s -> %s%s%s", bytes_text(step->before, before), bytes_text(step->after, after),
-             step->short_by == 0 ? ", fits" : ", short by ",
+    bytes_text(step->before, before);
+    bytes_text(step->after, after);
+    if (step->settings[0] == '\0' && step->before == step->after)
+        snprintf(change, sizeof change, "what it saves is not planned; without it %s", before);
+    else if (strcmp(before, after) == 0)
+        snprintf(change, sizeof change, "stays %s", before);
+    else
+        snprintf(change, sizeof change, "%s -> %s", before, after);
+    snprintf(line, sizeof line, "%s%s%s", change, step->short_by == 0 ? ", fits" : ", short by ",
              step->short_by == 0 ? "" : bytes_text(step->short_by, left));
     print_row("memory", line);
 }

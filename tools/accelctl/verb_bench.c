@@ -61,10 +61,24 @@ static const char *nearest_subject(const char *word)
     return NULL;
 }
 
+/* Of two words that are no subjects one at least is no model. */
+static int refuse_subject(const struct bench *bench, const char *word)
+{
+    char text[200], remedy[160];
+    size_t used = (size_t)snprintf(remedy, sizeof remedy, "subjects are");
+
+    for (uint32_t s = 0; s < BENCH_SUBJECTS && used < sizeof remedy; s++)
+        used +=
+            (size_t)snprintf(remedy + used, sizeof remedy - used, "%s %s", s == 0 ? "" : ",", bench_subject_name(s));
+    snprintf(text, sizeof text, "bench: there is no subject and no file '%.100s'", word);
+    return say(bench->chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+}
+
 /* Each word is a subject or the model. */
 static int read_subjects(struct bench *bench, int count, char **arguments)
 {
     uint32_t subjects = 0;
+    struct stat file;
     char words[120];
 
     for (int at = 0; at < count; at++) {
@@ -83,6 +97,10 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             snprintf(words, sizeof words, "'%.60s'; did you mean %s?", word, nearest);
             return refuse(bench, "bench: there is no subject and no file %s", words);
         }
+        if (bench->path != NULL && stat(bench->path, &file) != 0)
+            word = bench->path;
+        if (bench->path != NULL && stat(word, &file) != 0)
+            return refuse_subject(bench, word);
         if (bench->path != NULL)
             return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
         bench->path = word;

@@ -218,12 +218,16 @@ static int32_t take_names(struct reader *reader)
         return code;
     reader->field.column = 1;
     if (!seen[0])
-        return fault(reader, "no column is called ", reader->names.group);
-    if (!seen[1])
-        return fault(reader, "no column is called ", reader->names.label);
-    if (reader->scores->facts.external + reader->scores->facts.parametric == 0)
-        return fault(reader, "no column of scores: none begins with ", reader->names.external);
-    return ACCEL_OK;
+        code = fault(reader, "no column is called ", reader->names.group);
+    else if (!seen[1])
+        code = fault(reader, "no column is called ", reader->names.label);
+    else if (reader->scores->facts.external + reader->scores->facts.parametric == 0)
+        code = fault(reader, "no column of scores: none begins with ", reader->names.external);
+    if (code != ACCEL_OK)
+        accel_error_remedy(reader->error, "a table with commas is wanted, whose first line names a column for the "
+                                          "response, one for the label and those of scores; other names than these "
+                                          "may be given (accelctl scores: --group, --label, --external, --parametric)");
+    return code;
 }
 
 /* ---- rows ---- */

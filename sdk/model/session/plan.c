@@ -140,6 +140,21 @@ static int is_set(const struct accel_plan *plan, const char *key, const char *va
     return setting != NULL && strcmp(setting->value, value) == 0;
 }
 
+/* A context of which next to nothing would be left beside the sinks. */
+static int32_t refuse_short(const struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *full = accel_plan_setting_find(session->plan, "kv.full");
+    const struct accel_plan_setting *context = accel_plan_setting_find(session->plan, "context");
+    const uint64_t sinks = session->options.sinks, least = 4 * sinks + 4;
+
+    accel_error_set(error, ACCEL_E_INVALID,
+                    "%s: kv.full=%s: %" PRIu64 " sinks stay for good, so that a context of less than %" PRIu64
+                    " tokens leaves too few to what is read; it has %" PRIu64 " (%s)",
+                    full->place, full->value, sinks, least, session->options.context, context->place);
+    accel_error_remedy(error, "set context=%" PRIu64 "tok or more, or fewer kv.sinks", least);
+    return ACCEL_E_INVALID;
+}
+
 /* Rules between the settings of a full sequence, once they are known. */
 static int32_t check_full(const struct accel_session *session, struct accel_error *error)
 {
@@ -156,11 +171,7 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
     if (session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with dynamic rotary scaling kv.full has to be stop",
                                accel_model_file_path(session->model->file));
-    if (options->context < 4 * options->sinks + 4)
-        return accel_error_set(error, ACCEL_E_INVALID,
-                               "kv.full: a context of %" PRIu64 " tokens is too short for %" PRIu64 " sinks",
-                               options->context, options->sinks);
-    return ACCEL_OK;
+    return options->context < 4 * options->sinks + 4 ? refuse_short(session, error) : ACCEL_OK;
 }
 
 /* What leaves a full sequence, and what is seen of a long one. */

@@ -36,6 +36,7 @@ static int32_t refuse_short(const struct accel_session *session, struct accel_er
 {
     struct accel_plan_fit fit = {.size = sizeof fit};
     int32_t code = accel_plan_fit(session->plan, &fit, error);
+    double lack;
 
     if (code != ACCEL_OK || fit.fits)
         return code;
@@ -43,9 +44,10 @@ static int32_t refuse_short(const struct accel_session *session, struct accel_er
         error->asked = fit.needed;
         error->free = fit.budget;
     }
-    accel_error_set(
-        error, ACCEL_E_MEMORY, "the plan needs %.2f MiB, %" PRIu64 " KiB more than the budget of %.2f MiB (%s)",
-        (double)fit.needed / MIB, (fit.short_by + 1023) / 1024, (double)fit.budget / MIB, fit.budget_origin);
+    /* Next to nothing is not nothing. */
+    lack = (double)fit.short_by / MIB;
+    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %.2f MiB, %.2f MiB more than the budget of %.2f MiB (%s)",
+                    (double)fit.needed / MIB, lack < 0.01 ? 0.01 : lack, (double)fit.budget / MIB, fit.budget_origin);
     accel_error_remedy(error, "a smaller context or batch (--set context=, batch=), or fewer bits in a weight: "
                               "--set precision.dynamic=true takes them away until it fits");
     return ACCEL_E_MEMORY;
