@@ -233,6 +233,30 @@ try 0 "$accelctl" plan "$work/mute.gguf" --out "$work/mute.json"
 last=$(($("$json" "$work/mute.json" - notes.#) - 1))
 is "$("$json" "$work/mute.json" - "notes.$last.key")" tokenizer "the note of a plan in a file"
 
+# A wrong value is wrong usage, whoever of the caller's sets it, and a platform is missed as a device is.
+try 2 "$accelctl" plan "$q8" --set context=64
+one_error "lacks its unit, tok: 64tok"
+ACCEL_CONTEXT=64 try 2 "$accelctl" plan "$q8"
+one_error "environment ACCEL_CONTEXT: context: \"64\" lacks its unit"
+try 2 "$accelctl" run "$q8" -n 1 --set kv.full=slide --set context=16tok
+one_error "command line --set kv.full=slide: kv.full=slide: 4 sinks stay for good, so that a context of less than 20 tokens"
+grep -qF "  remedy: set context=20tok or more" "$work/err" || fail "no remedy for a context that is too short"
+for model_name in "$q8" llama-2-7b; do
+    try 4 "$accelctl" plan "$model_name" --platform foo
+    one_error 'there is no platform "foo"'
+done
+try 3 "$accelctl" plan llama-2-7
+one_error "neither a file nor a model"
+# What does not fit, in one unit.
+try 5 "$accelctl" run "$f32" -n 1 --set memory.budget=1MiB
+one_error "MiB more than the budget of 1.00 MiB"
+try 4 "$accelctl" run "$f32" -n 1 --set memory.device=1MiB
+grep -qF "  remedy: set memory.device=auto for a run" "$work/err" || { cat "$work/err"; fail "a remedy that is no value"; }
+# What a step of advice does not change has no arrow.
+try 0 "$accelctl" plan "$q8" --advise oom
+has "    memory    what it saves is not planned; without it 1."
+grep -E '^    memory +([0-9.]+ .iB) -> \1(,|$)' "$work/out" && fail "an arrow between equal numbers"
+
 # A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.
 ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8"
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
@@ -247,6 +271,14 @@ tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -qF "environment ACCEL_CONTXT: nobody knows it, so that it does nothing; did you mean ACCEL_CONTEXT?" "$work/line" &&
     grep -qF "remedy: set ACCEL_CONTEXT instead, or unset ACCEL_CONTXT" "$work/line" ||
     { cat "$work/out"; fail "the doctor does not tell of a misspelt setting"; }
+
+# A folder that is not there is named before any work, and not as a full disk.
+for call in "plan $q8 --out" "quantize --type q4_0 $q8" "quantize --type q3 $models/hf" "matrix --format json --out" "snapshot"; do
+    # shellcheck disable=SC2086
+    try 1 "$accelctl" $call "$work/nowhere/p.json"
+    one_error "$work/nowhere/p.json: cannot be written: there is no folder $work/nowhere"
+    grep -q "^  remedy: make the folder first" "$work/err" || fail "no remedy: $call"
+done
 
 # Writing: a plan takes no other thing's place, and what fails leaves the old file.
 cp "$q8" "$model"

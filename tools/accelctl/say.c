@@ -165,8 +165,8 @@ int say_output_error(uint32_t json, const struct accel_error *error, const char 
 
 int say_session_error(uint32_t json, const struct accel_error *error)
 {
-    /* What the command line set is wrong usage; what a profile or the environment set is not. */
-    uint32_t given = strstr(error->text, "command line --set") != NULL;
+    /* What the command line or the environment set is wrong usage; what a profile set is a file's fault. */
+    uint32_t given = strstr(error->text, "command line --set") != NULL || strncmp(error->text, "environment ", 12) == 0;
 
     if (is_of_driver(error))
         return say_error(json, error);

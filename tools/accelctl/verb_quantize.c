@@ -267,6 +267,8 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
         code = check_container(quantizing->file, json, arguments[1]);
     if (code < 0 && arguments[1] != NULL && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
         code = target_check(json, arguments[1], TARGET_ANY);
+    else if (code < 0 && arguments[1] != NULL)
+        code = target_folder_check(json, arguments[1]);
     if (code >= 0)
         return code;
     code = calibration_open(&quantizing->chosen->common, arguments[0], quantizing->chosen->calib,

@@ -16,9 +16,10 @@ const struct verb *const verbs[] = {
 const struct word_row exit_rows[] = {
     {"0", "done"},
     {"1", "a run, the machine or the output failed"},
-    {"2", "wrong usage: options, values, settings"},
+    {"2", "wrong usage: options, values, settings of the command line and of the environment"},
     {"3", "a file is missing, malformed or not supported, or it shrank while it was in use"},
-    {"4", "no such device, or it does not run there, or only in another way than asked and policy denies that"},
+    {"4",
+     "no such device or platform, or it does not run there, or only in another way than asked and policy denies that"},
     {"5", "it does not fit in memory, or a part of it is more than the device takes at once"},
     {"6", "doctor found something that cannot be used, and says what to do about it"},
     {"130", "interrupted; 143 where SIGTERM ended it in a driver that did not come back"},
