@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rounding of activations to 8 bits, blocks of 32.
- * Layout: see struct cpu_rows8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions at all levels of x86.
+ * Layout: see struct cpu_rows8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions at all levels of
+ * x86.
  * Bound: operations, some 80 for a block with its tile.
  */
 #include "plugins/cpu/kernels/tile.h"
