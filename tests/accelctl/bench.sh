@@ -83,6 +83,14 @@ is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;
     "rows of two numbers of threads"
 is "$(value rows.0.peer.count) $(value rows.4.peer.count)" "3 3" "rounds of two numbers of threads"
 positive rows.0.ratio rows.3.ratio rows.4.peer.median
+# One whose texts alone had other threads: told of those ratios, and of no other.
+sed '/"n_gen": 8,/s/"n_threads": 2,/"n_threads": 4,/' "$theirs/stories260K.jsonl" >"$work/mixed.jsonl"
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --threads 2 --json --against "$work/mixed.jsonl" "$q8"
+positive rows.0.ratio rows.2.ratio
+is "$(value warnings | grep -o 'llama-bench had [^"]*' | tr '\n' ';')" \
+    "llama-bench had 4 threads in decode 8, this run 2;llama-bench had 4 threads in decode 8 at 32, this run 2;" \
+    "notes of tests with other threads"
 # An earlier run of ours.
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --json --against "$work/own.json" "$q8"
@@ -120,6 +128,11 @@ printf '{"model": "x"}\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: neither a test of llama-bench"
 printf '| model | size |\n' >"$work/bad.json"
 refuse "$work/bad.json" "bad.json:1: "
+# A file without a test is none of a run in pieces, wherever it stands.
+: >"$work/empty.json"
+refuse "$work/empty.json" "empty.json:1: there is no test in it"
+try 3 "$accelctl" bench prefill --against "$theirs/stories260K.json" --against "$work/empty.json" "$q8"
+one_error "empty.json:1: there is no test in it"
 try 3 "$accelctl" bench prefill --against "$theirs/other.json" --against "$work/own.json" "$q8"
 one_error "comes from another program"
 
@@ -135,8 +148,12 @@ try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add
 is "$(rows | wc -l | tr -d ' ')" 10 "other operators"
 is "$(value warnings | grep -c 'left out')" 0 "operators that were left out"
 try 0 "$accelctl" bench attention --rounds 1 --length 16,64 --json "$q8"
-is "$(rows | head -1)" "attention f16 1 of 16, 8/4x8" "attention of the model"
-is "$(rows | wc -l | tr -d ' ')" 4 "attention by length"
+is "$(rows | sed 's/^attention f16 //; s/, 8.4x8$//' | tr '\n' ';')" "1 of 16;1 of 64;16 of 16;64 of 64;" \
+    "attention alone: one token and a batch, each by length"
+try 0 "$accelctl" bench attention --rounds 1 --length 1,300 --json "$q8"
+is "$(rows | tr '\n' ';')" \
+    "attention f16 1 of 1, 8/4x8;attention f16 1 of 300, 8/4x8;attention f16 256 of 300, 8/4x8;" \
+    "no row twice, and no more tokens than a batch"
 try 0 "$accelctl" bench operators --rounds 1 --type q4_0 --shape 1x64x256
 has "matmul q4_0 1x64x256"
 
@@ -155,7 +172,18 @@ awk 'NR == FNR { a = $1; next } { exit !($1 > a && $1 < 1.2 * a) }' "$work/one" 
 try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$q8"
 is "$(rows | tr '\n' ';')" "file, 1 thread;file, 2 threads;start, cold file;start, first run;start, second run;start, no cache;" "rows of loading"
 is "$(value rows.5.unit)" ms "unit of loading"
-positive rows.0.value rows.2.value rows.5.value rows.5.fraction
+positive rows.0.value rows.2.value rows.5.value
+is "$(value facts.model_file) $(value facts.model)" \
+    "$q8 llama, 5 layers x 64, 260032 parameters, Q8_0, F16" "model of a run that loads alone"
+# What bounds no start is no limit of it: this file is read in microseconds. One of a hundred times its bytes has one.
+is "$("$json" "$work/out" - rows.5.limit 2>/dev/null)" "" "limit of a small file's start"
+cp "$q8" "$work/long.gguf" && truncate -s 256M "$work/long.gguf" || fail "no long file"
+try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$work/long.gguf"
+is "$(value rows.5.limit)" "file read" "limit of a long file's start"
+positive rows.5.fraction
+rm "$work/long.gguf"
+try 0 "$accelctl" bench load --rounds 1 --threads 1 "$q8"
+has "model    $q8: llama, 5 layers"
 
 # The database: one run after the other.
 if "$accelctl" bench machine --rounds 1 --sqlite "$work/db" >"$work/out" 2>"$work/err"; then
@@ -247,7 +275,17 @@ for option in "--prompt 0" "--prompt 1,x" "--tokens 5," "--depth -1" "--rounds 0
 done
 try 3 "$accelctl" bench "$work/nothing.gguf"
 one_error "nothing.gguf"
-# What does not fit the model's context is told, and left out.
+# What does not fit the model's context is told, with whose limit that is, and left out.
 try 0 "$accelctl" bench prefill --rounds 1 --prompt 16,5000 "$q8"
-has "prefill 5000 at depth 0 is left out"
+has "prefill 5000 at depth 0 is left out: the model was made for 512 tokens"
+try 0 "$accelctl" bench prefill --rounds 1 --prompt 16,500 --set context=32tok --json "$q8"
+is "$(value warnings | grep -c 'prefill 500 at depth 0 is left out: the context has 32 tokens (--set context=...)')" 1 \
+    "a context that was set"
+# Where nothing is left, nothing is measured.
+for left in "prefill --prompt 5000" "decode batch --tokens 8 --depth 600" "batch --set sequences=2"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" bench $left --rounds 1 "$q8"
+    one_error "no test has room, so nothing is measured: the "
+    is "$(cat "$work/out")" "" "output of bench $left"
+done
 finish

@@ -193,7 +193,12 @@ int32_t bench_cost_step(const struct accel_graph *graph, uint64_t tokens, uint64
 /* ---- subjects: answer -1, or an exit code after an error was said ---- */
 
 int bench_load(struct bench *bench);
+/* Before anything is measured: refuses where no test that was asked for has room. */
+int bench_model_check(const struct bench *bench, const struct opened *opened);
 int bench_model(struct bench *bench, struct opened *opened);
+/* How many tokens there is room for, and whose limit that is: the model's, or a setting's. Answers `text`. */
+enum { BENCH_ROOM_TEXT = 96 };
+const char *bench_room_text(const struct opened *opened, char text[BENCH_ROOM_TEXT]);
 /* Of a loaded session; answers a code of the library. `ids` has one for each token of its context. */
 int32_t bench_batch(struct bench *bench, struct accel_session *session, const int32_t *ids);
 /* Whether types, operators and shapes of the command line are sound. */
@@ -211,7 +216,9 @@ void bench_facts_run(struct bench *bench);
 void bench_facts_host(struct bench *bench, const struct accel_context *context);
 /* What a plan says of device and settings. */
 void bench_facts_plan(struct bench *bench, const struct accel_plan *plan);
-void bench_facts_model(struct bench *bench, const struct opened *opened);
+void bench_facts_model(struct bench *bench, const struct accel_model *model);
+/* Of a model that none but processes of their own has opened (load), or nobody (operators). */
+void bench_facts_unopened(struct bench *bench);
 
 /* Warns of what disturbed the run, and of results that it disturbed (bench_noise.c). */
 void bench_noise_judge(struct bench *bench);

@@ -48,6 +48,7 @@ struct reader {
     const char *text;
     size_t length;
     size_t at;
+    uint32_t taken; /* tests with times */
 };
 
 static uint32_t line_of(const struct reader *r, size_t at)
@@ -149,6 +150,7 @@ static int32_t take_times(struct reader *r, size_t at, const struct peer_test *w
             return refuse(r, at, "a time is below a picosecond or above a century");
         grown[test->count++] = seconds;
     }
+    r->taken++;
     return ACCEL_OK;
 }
 
@@ -184,6 +186,16 @@ static void name_test(struct peer_test *test)
         snprintf(test->name + length, sizeof test->name - (size_t)length, " at %" PRIu64, test->depth);
 }
 
+/* Of the test or document that is read: answers its threads, 0 where it does not tell. */
+static uint64_t note_threads(struct reader *r, const json_t *object, const char *key)
+{
+    const int64_t told = whole_of(object, key);
+    const uint64_t threads = told < 0 ? 0 : (uint64_t)told;
+
+    r->peer->threads = r->peer->count > 0 && r->peer->threads != threads ? 0 : threads;
+    return threads;
+}
+
 static int32_t read_llama_test(struct reader *r, size_t at, const json_t *object)
 {
     const int64_t prompt = whole_of(object, "n_prompt"), tokens = whole_of(object, "n_gen");
@@ -208,17 +220,13 @@ static int32_t read_llama_test(struct reader *r, size_t at, const json_t *object
     note_text(r, r->peer->kv, sizeof r->peer->kv, kv, "types of keys and values");
     r->peer->bytes = size_of(object, "model_size");
     r->peer->parameters = size_of(object, "model_n_params");
-    test.threads = (uint64_t)(whole_of(object, "n_threads") < 0 ? 0 : whole_of(object, "n_threads"));
-    if (r->peer->count > 0 && r->peer->threads != test.threads)
-        r->peer->threads = 0;
-    else
-        r->peer->threads = test.threads;
+    test.threads = note_threads(r, object, "n_threads");
     return take_times(r, at, &test, json_object_get(object, "samples_ns"), 1e-9);
 }
 
-static int32_t read_own_row(struct reader *r, size_t at, const json_t *object)
+static int32_t read_own_row(struct reader *r, size_t at, const json_t *object, uint64_t threads)
 {
-    struct peer_test test = {.subject = BENCH_SUBJECTS};
+    struct peer_test test = {.subject = BENCH_SUBJECTS, .threads = threads};
 
     for (uint32_t s = 0; s < BENCH_SUBJECTS; s++)
         if (strcmp(text_of(object, "subject"), bench_subject_name(s)) == 0)
@@ -253,6 +261,7 @@ static int32_t read_own(struct reader *r, size_t at, const json_t *document)
     const json_t *facts = json_object_get(document, "facts"), *rows = json_object_get(document, "rows"), *row;
     const json_t *machine = json_object_get(document, "machine");
     int32_t code = check_program(r, at, "accelctl");
+    uint64_t threads;
     size_t i;
 
     if (code == ACCEL_OK && (!json_is_object(facts) || !json_is_array(rows)))
@@ -265,11 +274,11 @@ static int32_t read_own(struct reader *r, size_t at, const json_t *document)
     note_text(r, r->peer->model, sizeof r->peer->model, text_of(facts, "model"), "model");
     r->peer->bytes = size_of(facts, "model_bytes");
     r->peer->parameters = size_of(facts, "model_parameters");
-    r->peer->threads = (uint64_t)(whole_of(machine, "threads") < 0 ? 0 : whole_of(machine, "threads"));
+    threads = note_threads(r, machine, "threads");
     json_array_foreach(rows, i, row)
     {
         if (code == ACCEL_OK)
-            code = read_own_row(r, at, row);
+            code = read_own_row(r, at, row, threads);
     }
     return code;
 }
@@ -355,14 +364,13 @@ static int32_t read_file(struct bench *bench, const char *path, char **out_text,
 static int32_t read_one(struct bench *bench, const char *path)
 {
     struct reader r = {.bench = bench, .peer = bench->peer, .path = path};
-    const uint32_t before = bench->peer->count;
     char *text = NULL;
     int32_t code = read_file(bench, path, &text, &r.length);
 
     r.text = text;
     if (code == ACCEL_OK)
         code = read_objects(&r);
-    if (code == ACCEL_OK && bench->peer->count == before && before == 0)
+    if (code == ACCEL_OK && r.taken == 0)
         code = refuse(&r, 0, "there is no test in it");
     free(text);
     return code;
@@ -434,6 +442,14 @@ static uint32_t is_ours(const struct bench *bench, const struct peer_test *test)
     return others == 0 || test->threads == bench->machine.threads;
 }
 
+/* A ratio of other threads is told where the title does not say that all tests had them. */
+static void compare_threads(struct bench *bench, const struct peer_test *test)
+{
+    if (bench->peer->threads == 0 && test->threads != 0 && test->threads != bench->machine.threads)
+        bench_warn(bench, "%s had %" PRIu64 " thread%s in %s, this run %u", bench->peer->program, test->threads,
+                   test->threads == 1 ? "" : "s", test->name, bench->machine.threads);
+}
+
 static int32_t add_alone(struct bench *bench, const struct peer_test *test)
 {
     const enum bench_subject subject = test->subject == BENCH_SUBJECTS ? BENCH_DECODE : test->subject;
@@ -478,8 +494,10 @@ void bench_against_match(struct bench *bench)
     for (uint32_t t = 0; t < bench->peer->count; t++) {
         const struct peer_test *test = &bench->peer->tests[t];
 
-        if (is_ours(bench, test) && match_rows(bench, test))
+        if (is_ours(bench, test) && match_rows(bench, test)) {
+            compare_threads(bench, test);
             continue;
+        }
         if (test->subject == BENCH_SUBJECTS || bench->wanted[test->subject])
             add_alone(bench, test);
     }

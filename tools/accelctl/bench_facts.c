@@ -60,9 +60,9 @@ void bench_facts_plan(struct bench *bench, const struct accel_plan *plan)
     set_text(bench, "kv", text);
 }
 
-void bench_facts_model(struct bench *bench, const struct opened *opened)
+void bench_facts_model(struct bench *bench, const struct accel_model *model)
 {
-    const struct accel_model_facts *facts = accel_model_facts_of(opened->model);
+    const struct accel_model_facts *facts = accel_model_facts_of(model);
     char text[300];
 
     set_text(bench, "model_file", bench->path);
@@ -71,4 +71,15 @@ void bench_facts_model(struct bench *bench, const struct opened *opened)
     set_text(bench, "model", text);
     json_object_set_new(bench->facts, "model_bytes", json_integer((json_int_t)facts->weight_bytes));
     json_object_set_new(bench->facts, "model_parameters", json_integer((json_int_t)facts->parameters));
+}
+
+void bench_facts_unopened(struct bench *bench)
+{
+    struct accel_model *model = NULL;
+
+    if (bench->path == NULL || json_object_get(bench->facts, "model") != NULL)
+        return;
+    if (accel_model_open(bench->path, NULL, &model, NULL) == ACCEL_OK)
+        bench_facts_model(bench, model);
+    accel_model_close(model);
 }

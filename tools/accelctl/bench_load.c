@@ -26,6 +26,9 @@
 
 enum { PIECE = 1 << 20 };
 
+/* Reading that takes less is no bound of a start: making the processes of the probe takes longer than that. */
+#define LEAST_READING 0.001
+
 /* ---- the file ---- */
 
 struct file_reader {
@@ -280,8 +283,10 @@ static int time_start(struct bench *bench, const struct start *start, struct sta
     row->unit = "ms";
     row->cost.bytes = (double)starting->bytes;
     row->bound = BENCH_BOUND_READ;
-    row->limit = starting->reading;
-    snprintf(row->limit_name, sizeof row->limit_name, "file read");
+    if (starting->reading >= LEAST_READING) {
+        row->limit = starting->reading;
+        snprintf(row->limit_name, sizeof row->limit_name, "file read");
+    }
     for (uint64_t r = 0; code < 0 && !bench->interrupted && r <= bench->chosen->rounds; r++) {
         struct answer answer;
 

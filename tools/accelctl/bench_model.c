@@ -15,8 +15,9 @@ struct runner {
     struct bench *bench;
     struct accel_session *session;
     int32_t *ids;
-    uint64_t room; /* tokens of the context */
-    uint64_t done; /* rounds, of `all` */
+    uint64_t room;               /* tokens of the context */
+    char limit[BENCH_ROOM_TEXT]; /* whose that is */
+    uint64_t done;               /* rounds, of `all` */
     uint64_t all;
 };
 
@@ -105,6 +106,66 @@ static struct bench_row *add_row(struct runner *runner, enum bench_subject subje
     return add_cost(runner, row) == ACCEL_OK ? row : NULL;
 }
 
+const char *bench_room_text(const struct opened *opened, char text[BENCH_ROOM_TEXT])
+{
+    const unsigned long long room = accel_session_context(opened->session);
+    const uint64_t made_for = accel_model_facts_of(opened->model)->context;
+
+    if (made_for != 0 && room >= made_for)
+        snprintf(text, BENCH_ROOM_TEXT, "the model was made for %llu tokens", room);
+    else
+        snprintf(text, BENCH_ROOM_TEXT, "the context has %llu tokens (--set context=...)", room);
+    return text;
+}
+
+/* Tests of one subject that the context has room for. */
+static uint32_t count_fitting(const struct bench *bench, const struct bench_numbers *counts, uint64_t room)
+{
+    uint32_t fitting = 0;
+
+    for (uint32_t d = 0; d < bench->depths.count; d++)
+        for (uint32_t i = 0; i < counts->count; i++)
+            fitting += bench->depths.items[d] + counts->items[i] <= room;
+    return fitting;
+}
+
+/* Numbers of sequences that a step of the session has room for. */
+static uint32_t count_side_by_side(const struct bench *bench, const struct accel_session *session)
+{
+    uint32_t fitting = 0;
+
+    for (uint32_t i = 0; i < bench->sequences.count; i++)
+        fitting += bench->sequences.items[i] <= accel_session_sequences(session) &&
+                   bench->sequences.items[i] <= accel_session_batch(session);
+    return fitting;
+}
+
+int bench_model_check(const struct bench *bench, const struct opened *opened)
+{
+    const uint64_t room = accel_session_context(opened->session);
+    const uint32_t side_by_side = count_side_by_side(bench, opened->session);
+    uint32_t left = 0;
+    char limit[BENCH_ROOM_TEXT], text[BENCH_ROOM_TEXT + 80];
+
+    for (uint32_t s = 0; s < BENCH_SUBJECTS; s++)
+        if (s != BENCH_PREFILL && s != BENCH_DECODE && s != BENCH_BATCH)
+            left += bench->wanted[s];
+    if (bench->wanted[BENCH_PREFILL])
+        left += count_fitting(bench, &bench->prompts, room);
+    if (bench->wanted[BENCH_DECODE] || (bench->wanted[BENCH_BATCH] && side_by_side > 0))
+        left += count_fitting(bench, &bench->tokens, room);
+    if (left > 0)
+        return -1;
+    if (bench->wanted[BENCH_BATCH] && side_by_side == 0)
+        snprintf(limit, sizeof limit, "the session has %u sequences, steps of %llu tokens",
+                 accel_session_sequences(opened->session), (unsigned long long)accel_session_batch(opened->session));
+    else
+        bench_room_text(opened, limit);
+    snprintf(text, sizeof text, "bench: no test has room, so nothing is measured: %s", limit);
+    return say(bench->chosen->common.json, EXIT_USAGE, "usage", text,
+               "smaller numbers of --prompt, --tokens, --depth or --sequences");
+}
+
 /* Answers ACCEL_OK with bench->interrupted set after an interrupt. */
 static int32_t run_test(struct runner *runner, enum bench_subject subject, uint64_t depth, uint64_t prompt,
                         uint64_t tokens)
@@ -115,9 +176,8 @@ static int32_t run_test(struct runner *runner, enum bench_subject subject, uint6
     int32_t code;
 
     if (depth + prompt + tokens > runner->room) {
-        bench_warn(bench, "%s %llu at depth %llu is left out: the context has %llu tokens (--set context=...)",
-                   bench_subject_name(subject), (unsigned long long)(prompt + tokens), (unsigned long long)depth,
-                   (unsigned long long)runner->room);
+        bench_warn(bench, "%s %llu at depth %llu is left out: %s", bench_subject_name(subject),
+                   (unsigned long long)(prompt + tokens), (unsigned long long)depth, runner->limit);
         return ACCEL_OK;
     }
     row = add_row(runner, subject, depth, prompt, tokens);
@@ -165,6 +225,7 @@ int bench_model(struct bench *bench, struct opened *opened)
     working_on(&bench->working, "loading");
     code = accel_session_load(opened->session, &bench->error);
     runner.room = accel_session_context(opened->session);
+    bench_room_text(opened, runner.limit);
     if (code == ACCEL_OK) {
         runner.ids = make_ids(runner.room, accel_model_facts_of(opened->model)->vocabulary);
         if (runner.ids == NULL)

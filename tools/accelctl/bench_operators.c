@@ -261,8 +261,8 @@ static uint32_t read_attention(const struct accel_graph *graph, struct bench_ope
     return 0;
 }
 
-/* As many tokens as a step of the plan may have. The session's own batch may be smaller: it ends with its context, which
- * is that of the other tests. */
+/* As many tokens as a step of the plan may have. The session's own batch may be smaller: it ends with its context,
+ * which is that of the other tests. */
 static uint64_t batch_of(const struct opened *opened)
 {
     int64_t batch = 1;

@@ -62,7 +62,10 @@ static void print_machine(const struct bench *bench)
              machine->threads == 1 ? "" : "s", fact_text(bench, "device"));
     print_wrapped((uint32_t)printf("machine  "), 9, line);
     if (bench->path != NULL) {
-        snprintf(line, sizeof line, "%s: %s", bench->path, fact_text(bench, "model"));
+        if (json_object_get(bench->facts, "model") != NULL)
+            snprintf(line, sizeof line, "%s: %s", bench->path, fact_text(bench, "model"));
+        else
+            snprintf(line, sizeof line, "%s", bench->path);
         print_wrapped((uint32_t)printf("model    "), 9, line);
     }
     if (!machine->measured)

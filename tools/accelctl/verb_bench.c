@@ -221,11 +221,13 @@ static int run_with_model(struct bench *bench, struct opened *opened)
         more[wish.more_count++] = (struct accel_given){"sequences", sequences, "accelctl bench --sequences"};
     wish.more_count += bench_give_threads(bench, threads, &more[wish.more_count]);
     code = open_model(&bench->chosen->common, &wish, opened);
+    if (code < 0)
+        code = bench_model_check(bench, opened);
     if (code >= 0)
         return code;
     bench_facts_host(bench, opened->context);
     bench_facts_plan(bench, accel_session_plan(opened->session));
-    bench_facts_model(bench, opened);
+    bench_facts_model(bench, opened->model);
     bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
     code = bench_machine_measure(bench);
     if (code < 0)
@@ -308,6 +310,8 @@ static int measure(struct bench *bench)
         code = run_without_model(bench, &opened);
     working_end(&bench->working);
     close_model(&opened);
+    if (code < 0)
+        bench_facts_unopened(bench);
     return code < 0 ? finish(bench) : code;
 }
 

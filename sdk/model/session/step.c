@@ -184,14 +184,20 @@ int32_t session_check_ids(const struct accel_session *session, const int32_t *id
 static int32_t check_length(const struct accel_session *session, const struct kv_sequence *sequence, uint64_t count,
                             struct accel_error *error)
 {
-    uint64_t length = session_length(session, sequence);
+    const uint64_t length = session_length(session, sequence), longest = session_longest_context(session->model);
 
     if (session->full != FULL_STOP || count <= session->options.context - length)
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
                     (unsigned long long)count, (unsigned long long)session->options.context,
                     (unsigned long long)length);
-    accel_error_remedy(error, "a longer context (--set context), a shorter text, or --set kv.full=slide");
+    if (session->options.context < longest)
+        accel_error_remedy(error,
+                           "a longer context (--set context, %llu at most), a shorter text, or --set kv.full=slide",
+                           (unsigned long long)longest);
+    else
+        accel_error_remedy(error, "a shorter text, or --set kv.full=slide; the model was made for %llu tokens",
+                           (unsigned long long)longest);
     return ACCEL_E_LIMIT;
 }
 
