@@ -112,6 +112,7 @@ struct listener {
     char *memory; /* what `out` wrote, once it is closed */
     size_t bytes;
     struct progress progress;
+    const char *echo; /* the prompt, until it is printed; NULL: it is not to be */
     uint32_t failed;
     uint32_t wrote; /* 1: some text came */
 };
@@ -127,11 +128,21 @@ static uint32_t tells_files(const struct run_options *chosen, const struct opene
     return !chosen->common.json && !chosen->quiet && may_compile(opened);
 }
 
+/* What the text goes on from stands before it. It waits for the first text, since until then lines tell of the
+ * progress, on the same terminal or in the same file. */
+static void echo_prompt(struct listener *listener)
+{
+    progress_end(&listener->progress);
+    if (listener->echo != NULL && fputs(listener->echo, listener->out) == EOF)
+        listener->failed = 1;
+    listener->echo = NULL;
+}
+
 static int32_t take_text(void *data, int32_t id, const char *text, size_t bytes)
 {
     struct listener *listener = data;
 
-    progress_end(&listener->progress);
+    echo_prompt(listener);
     listener->wrote = 1;
     if (listener->ids != NULL && id >= 0)
         json_array_append_new(listener->ids, json_integer(id));
@@ -351,14 +362,15 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
         listener.out = open_memstream(&listener.memory, &listener.bytes);
         if (listener.out == NULL || listener.ids == NULL)
             return say(1, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the text", NULL);
-    } else if (!chosen->quiet && !chosen->prompt.chat && chosen->prompt.text != NULL) {
-        printf("%s", chosen->prompt.text);
-        fflush(stdout);
+    } else if (!chosen->quiet && !chosen->prompt.chat) {
+        listener.echo = chosen->prompt.text;
     }
     progress_begin(&listener.progress, "reading the prompt", tells_files(chosen, opened));
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
     rest_from_user();
     progress_end(&listener.progress);
+    if (error.code == ACCEL_OK)
+        echo_prompt(&listener);
     code = finish(chosen, opened, &listener, &result, &error);
     if (listener.out != stdout)
         fclose(listener.out);
