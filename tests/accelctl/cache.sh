@@ -25,8 +25,8 @@ fill()
 }
 fill
 try 0 "$accelctl" cache list
-grep -qE "^  one-$digits +2.93 KiB  [0-9]+ s$" "$work/out" || fail "no row of a file: $(cat "$work/out")"
-grep -qE "^  two-part-$digits +500 B  3 h$" "$work/out" || fail "no row of an old file"
+grep -qE "^  one-$digits +2.93 KiB  written [0-9]+ s ago$" "$work/out" || fail "no row of a file: $(cat "$work/out")"
+grep -qE "^  two-part-$digits +500 B  written 3 h ago$" "$work/out" || fail "no row of an old file"
 grep -qE "^  one-$digits.new .* being written" "$work/out" || fail "no row of an unfinished file"
 grep -q "notes\|ffffffff" "$work/out" && fail "a file is listed that no driver wrote"
 try 0 "$accelctl" cache list --json

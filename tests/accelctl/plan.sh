@@ -157,6 +157,9 @@ one_error "stream or components"
 # A plan in a file: a run repeats it, whatever profiles and variables say meanwhile.
 try 0 "$accelctl" plan "$model" --set context=128tok --out "$plan"
 "$json" "$plan" accelctl/plan/2 || fail "--out"
+is "$(tail -n 1 "$work/out")" "written    $plan, for accelctl run to repeat" "where a plan was written"
+try 0 "$accelctl" plan "$model" --json --out "$work/twice.json"
+"$json" "$work/out" accelctl/plan/2 || fail "--out with --json"
 try 0 "$accelctl" run "$model" --set context=128tok -q --greedy -n 20
 cp "$work/out" "$work/text"
 try 0 "$accelctl" run "$plan" -q --greedy -n 20

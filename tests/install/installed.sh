@@ -65,7 +65,8 @@ for package in accel accel-model; do
     "$CC" ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
         fail "a program with the flags of $package"
     run sample "$work/sample"
-    [ "$(cat "$work/sample.out")" = "asked for 7" ] || fail "the sample printed something else"
+    grep -qE '^accel [0-9.]+ sees [1-9][0-9]* devices$' "$work/sample.out" && grep -q '^cpu:cpu0: .' "$work/sample.out" ||
+        { cat "$work/sample.out"; fail "the sample does not list the devices"; }
 done
 drivers=$(pkg-config --variable=driversdir accel-driver)
 # What a vendor does: a driver of their own from the installed SDK, into the folder that pkg-config names.

@@ -93,9 +93,9 @@ static int list_kept(const struct cache_options *chosen, const char *const *driv
         printf("%s%s%s   %" PRIu32 " file%s, %s\n", paint(PAINT_HEADING), list.folder, paint(PAINT_PLAIN), list.count,
                list.count == 1 ? "" : "s", bytes_text(list.bytes, bytes));
         for (uint32_t i = 0; i < list.count; i++)
-            printf("  %-48s %10s  %s%s\n", clean_text(list.files[i].name, name, sizeof name),
+            printf("  %-48s %10s  written %s ago%s\n", clean_text(list.files[i].name, name, sizeof name),
                    bytes_text(list.files[i].bytes, bytes), age_text(list.files[i].seconds, age),
-                   list.files[i].unfinished ? ", being written or left over" : "");
+                   list.files[i].unfinished ? "; being written, or left over" : "");
     }
     kept_free(&list);
     return code;

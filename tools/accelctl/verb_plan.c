@@ -144,6 +144,14 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
     return document == NULL ? say_error(1, &error) : print_json(document, "accelctl/plan/2");
 }
 
+/* Where --out has written the plan that stands above. */
+static void print_out(const char *path)
+{
+    char name[4096];
+
+    printf("written    %s, for accelctl run to repeat\n", clean_text(path, name, sizeof name));
+}
+
 /* What the options ask of the plan that is open now. */
 static int answer(const struct plan_options *chosen, const struct opened *opened,
                   const struct accel_model_plan_steps *steps)
@@ -162,6 +170,8 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     if (chosen->most)
         return print_most(chosen, opened);
     code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened, steps);
+    if (chosen->out != NULL && !chosen->common.json)
+        print_out(chosen->out);
     if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
         return EXIT_REFUSED;
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
