@@ -32,14 +32,16 @@ static void print_certificates(const struct accel_plugin_info *info)
     json_array_foreach(list, i, one)
     {
         const char *state = NULL, *why = NULL, *device = NULL, *date = NULL;
-        json_int_t passed = 0, failed = 0, seed = 0;
+        json_int_t passed = 0, failed = 0, unclaimed = 0, skipped = 0, seed = 0;
 
-        if (json_unpack(one, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state", &state, "why", &why, "device", &device,
-                        "date", &date, "passed", &passed, "failed", &failed, "seed", &seed) != 0)
+        if (json_unpack(one, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "state", &state, "why", &why, "device",
+                        &device, "date", &date, "passed", &passed, "failed", &failed, "unclaimed", &unclaimed,
+                        "skipped", &skipped, "seed", &seed) != 0)
             continue;
-        printf("    certificate for %s: %lld tests passed, %lld failed, seed %lld, %.10s%s%s%s%s\n", device,
-               (long long)passed, (long long)failed, (long long)seed, date, why[0] == '\0' ? "" : "; ",
-               why[0] == '\0' ? "" : state, why[0] == '\0' ? "" : ": ", why);
+        printf("    certificate for %s: %lld tests passed, %lld failed, %lld not claimed, %lld skipped, seed %lld, "
+               "%.10s%s%s%s%s\n",
+               device, (long long)passed, (long long)failed, (long long)unclaimed, (long long)skipped, (long long)seed,
+               date, why[0] == '\0' ? "" : "; ", why[0] == '\0' ? "" : state, why[0] == '\0' ? "" : ": ", why);
     }
     json_decref(list);
 }
@@ -123,7 +125,8 @@ const struct verb verb_plugins = {
         "Every file of the folders of drivers is a row. A driver is looked at as a file, probed in a child process and "
         "only then loaded; one that fails any of these is refused with its reason and harms nothing else.\n"
         "A certificate tells how many tests of accel-conform this very build has passed, and on which device; "
-        "accel-conform FILE.so makes one.",
+        "not claimed are tests of what the driver says itself that it does not offer, skipped those that the device "
+        "has no means for. accel-conform FILE.so makes one.",
     .example = "accelctl plugins --drivers ./build/.libs --no-cache\ntry a driver that was just built",
     .options = options,
     .option_count = sizeof options / sizeof *options,
