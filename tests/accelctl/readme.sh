@@ -15,7 +15,7 @@ cd "$tree" || exit 99
 "$accelctl" devices --json >"$work/out" 2>/dev/null
 case $(value devices.0.detail) in
 *isa=avx2*) level=same ;;
-*isa=avx512*) level=same; ACCEL_CPU_ISA=avx2; export ACCEL_CPU_ISA ;;
+*isa=avx* | *isa=amx*) level=same; ACCEL_CPU_ISA=avx2; export ACCEL_CPU_ISA ;;
 *) level=other ;;
 esac
 # They hang on the rounding that the compiler's usual optimization makes, too.
@@ -33,10 +33,10 @@ pkg_config()
     esac
 }
 
-# Figures, units, names of the machine and folders of this place.
+# Figures, units, names of the machine and folders of this place; and not the level that is set here.
 plain()
 {
-    sed -E -e "s,/[^ ]*/([a-z]+\.so),\1," -e "s,/[^ ]*/profiles,PROFILES," \
+    sed -E -e '/environment ACCEL_CPU_ISA$/d' -e "s,/[^ ]*/([a-z]+\.so),\1," -e "s,/[^ ]*/profiles,PROFILES," \
         -e 's/(cpu:cpu0(  cpu )?,? ).*/\1NAME/' -e 's/isa=[a-z0-9]+/isa=X/' -e 's/processors.*/processors/' -e 's/, probed earlier//' \
         -e 's/[0-9]+(\.[0-9]+)?/N/g' -e 's/\bN (B|KiB|MiB|GiB|ms)\b/N/g' -e 's/[+-]N/N/g' -e 's/ +/ /g' "$1"
 }
@@ -120,6 +120,16 @@ while IFS= read -r line || [ -n "$line" ]; do
     sh:*) fail "README.md: nobody checks: $line" ;;
     esac
 done <"$readme"
+
+# The greedy texts of the transcripts are the same on each level that this machine has, as README says.
+for isa in scalar avx2 avxvnni avx512 avx512bf16 amx; do
+    "$accelctl" plan "$q8" --set cpu.isa=$isa >/dev/null 2>&1 || continue
+    grep -E '^\$ build/accelctl run models/.* --greedy ' "$readme" | sed 's/^\$ //' | while read -r line; do
+        eval "$line --set cpu.isa=$isa -q" 2>&1
+    done >"$work/greedy.$isa"
+    [ "$(wc -l <"$work/greedy.$isa")" -ge 4 ] || fail "README.md has too few greedy texts"
+    cmp "$work/greedy.scalar" "$work/greedy.$isa" || fail "greedy texts of README.md with cpu.isa=$isa"
+done
 
 # What the script does not know it names, before it does anything.
 try 2 "$src/bootstrap" run -j2

@@ -23,6 +23,8 @@ const struct word_row exit_rows[] = {
     {"5", "it does not fit in memory, or a part of it is more than the device takes at once"},
     {"6", "doctor found something that cannot be used, and says what to do about it"},
     {"130", "interrupted; 143 where SIGTERM ended it in a driver that did not come back"},
+    {"139", "a driver crashed in a step of the run, which the error names: 128 and the signal's number, here SIGSEGV; "
+            "134 is SIGABRT"},
     {NULL, NULL},
 };
 
