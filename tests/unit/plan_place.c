@@ -89,14 +89,16 @@ struct told {
     char key[16]; /* of the first */
 };
 
-static uint64_t hear_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT
+static int32_t hear_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count,
+                             uint64_t *out_bytes) ACCEL_NOEXCEPT
 {
     struct told *told = data;
     told->calls++;
     told->count = count;
     told->looked_up = count != 0 && list[0].looked_up;
     snprintf(told->key, sizeof(told->key), "%s", count == 0 ? "" : list[0].key);
-    return told->pages;
+    *out_bytes = told->pages;
+    return ACCEL_OK;
 }
 
 static int32_t place_told(struct bench *b, uint64_t file_bytes, struct told *told)

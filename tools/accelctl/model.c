@@ -50,11 +50,12 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
 static int say_plan_error(const struct common *common, const char *path, const struct accel_error *error)
 {
     struct accel_model *model = NULL;
-    int32_t code = accel_model_open(path, NULL, &model, NULL);
+    struct accel_error own = {0};
+    int32_t code = accel_model_open(path, NULL, &model, &own);
 
     accel_model_close(model);
     /* One that is described is no file; what else is not found is a device, a platform or a file of the profiles. */
-    if (code == ACCEL_E_NOT_FOUND && strstr(error->text, path) == NULL)
+    if (code == ACCEL_E_NOT_FOUND && strcmp(error->text, own.text) != 0)
         code = ACCEL_OK;
     return code == error->code ? say_error(common->json, error) : say_session_error(common->json, error);
 }

@@ -156,9 +156,10 @@ struct accel_plan_work {
     uint64_t converted_count;
     /** Optional (file_bytes count, where all weights are used in place): told in accel_plan_place, once the device has
      *  said what it wants, which weights it does not take into memory of its own, sorted by key and without converted
-     *  ones. Answers the bytes of the pages of mapped files that these lie on; it is not looked at where file_bytes
-     *  is 0. The list is valid for the call. */
-    uint64_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT;
+     *  ones. `*out_bytes` are the bytes of the pages of mapped files that these lie on; it is not looked at where
+     *  file_bytes is 0. The list is valid for the call. Not ACCEL_OK: placing ends with that code. */
+    int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
+                                  uint64_t *out_bytes) ACCEL_NOEXCEPT;
     void *data; /**< handed to in_place */
 };
 

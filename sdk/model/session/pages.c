@@ -178,15 +178,19 @@ static int compare_key(const void *key, const void *item)
     return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
 }
 
-uint64_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count) ACCEL_NOEXCEPT
+int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count,
+                              uint64_t *out_bytes) ACCEL_NOEXCEPT
 {
     struct accel_session *session = data;
     const struct accel_graph *graph = session->step.graph;
 
     free(session->in_place);
     session->streamed = 0;
-    session->in_place = calloc(graph->value_count, sizeof *session->in_place);
-    for (uint32_t v = 0; session->in_place != NULL && count != 0 && v < graph->value_count; v++) {
+    *out_bytes = 0;
+    session->in_place = calloc((size_t)graph->value_count + 1, sizeof *session->in_place);
+    if (session->in_place == NULL)
+        return ACCEL_E_MEMORY;
+    for (uint32_t v = 0; count != 0 && v < graph->value_count; v++) {
         const struct accel_plan_in_place *row =
             graph->values[v]->role != ACCEL_ROLE_WEIGHT
                 ? NULL
@@ -198,7 +202,8 @@ uint64_t session_note_in_place(void *data, const struct accel_plan_in_place *lis
         if (tensor != NULL && !row->looked_up)
             session->streamed += tensor->bytes;
     }
-    return count_pages(session, 1, 0);
+    *out_bytes = count_pages(session, 1, 0);
+    return ACCEL_OK;
 }
 
 /* Drivers that have weights of their own read the file once. */
