@@ -278,7 +278,6 @@ static int32_t ask_pages(struct adder *a, const struct weight *list, uint32_t co
     const struct accel_plan_work *work = a->work;
     struct accel_plan_in_place *told;
     uint32_t found = 0;
-    int32_t code;
     *out_bytes = sums->mapped_count + sums->made_count == count ? work->file_bytes : 0;
     if (!ACCEL_CAN(work, in_place))
         return ACCEL_OK;
@@ -288,10 +287,7 @@ static int32_t ask_pages(struct adder *a, const struct weight *list, uint32_t co
     for (uint32_t i = 0; i < count; i++)
         if (is_in_place(a, &list[i]) && !list[i].made)
             told[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
-    code = work->in_place(work->data, told, found, out_bytes);
-    return code == ACCEL_OK ? ACCEL_OK
-                            : accel_error_set(a->error, code, "the caller fails with %s on the weights used in place",
-                                              accel_error_name(code));
+    return work->in_place(work->data, told, found, out_bytes, a->error);
 }
 
 static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t count)

@@ -159,7 +159,7 @@ struct accel_plan_work {
      *  ones. `*out_bytes` are the bytes of the pages of mapped files that these lie on; it is not looked at where
      *  file_bytes is 0. The list is valid for the call. Not ACCEL_OK: placing ends with that code. */
     int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
-                                  uint64_t *out_bytes) ACCEL_NOEXCEPT;
+                                  uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
     void *data; /**< handed to in_place */
 };
 

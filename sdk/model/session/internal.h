@@ -181,8 +181,8 @@ int32_t session_settle_again(struct accel_session *session, uint32_t *out_again,
 uint64_t session_mapped_bytes(const struct accel_session *session);
 
 /* accel_plan_work.in_place with the session as data: keeps which weights these are. */
-int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count,
-                              uint64_t *out_bytes) ACCEL_NOEXCEPT;
+int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
+                              struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* Has those pages read and mapped before the steps where they are not in memory: in one order instead of that in which
  * steps touch them, and so in huge pages where the system has them for files. Returns early when cancelled. */

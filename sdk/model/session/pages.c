@@ -178,8 +178,8 @@ static int compare_key(const void *key, const void *item)
     return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
 }
 
-int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count,
-                              uint64_t *out_bytes) ACCEL_NOEXCEPT
+int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
+                              struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_session *session = data;
     const struct accel_graph *graph = session->step.graph;
@@ -189,7 +189,7 @@ int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list
     *out_bytes = 0;
     session->in_place = calloc((size_t)graph->value_count + 1, sizeof *session->in_place);
     if (session->in_place == NULL)
-        return ACCEL_E_MEMORY;
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a note of %u weights", count);
     for (uint32_t v = 0; count != 0 && v < graph->value_count; v++) {
         const struct accel_plan_in_place *row =
             graph->values[v]->role != ACCEL_ROLE_WEIGHT
