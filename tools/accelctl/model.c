@@ -55,7 +55,7 @@ static int say_plan_error(const struct common *common, const char *path, const s
 
     accel_model_close(model);
     /* One that is described is no file; what else is not found is a device, a platform or a file of the profiles. */
-    if (code == ACCEL_E_NOT_FOUND && strcmp(error->text, own.text) != 0)
+    if (code == ACCEL_E_NOT_FOUND && strstr(error->text, path) == NULL && strcmp(error->text, own.text) != 0)
         code = ACCEL_OK;
     return code == error->code ? say_error(common->json, error) : say_session_error(common->json, error);
 }
