@@ -26,8 +26,8 @@
 
 enum { PIECE = 1 << 20 };
 
-/* Reading that takes less is no bound of a start: making the processes of the probe takes longer than that. */
-#define LEAST_READING 0.001
+/* Reading a smaller file is no bound of a start: making the processes of the probe takes longer than that. */
+#define LEAST_BOUNDING ((uint64_t)32 << 20)
 
 /* ---- the file ---- */
 
@@ -283,7 +283,7 @@ static int time_start(struct bench *bench, const struct start *start, struct sta
     row->unit = "ms";
     row->cost.bytes = (double)starting->bytes;
     row->bound = BENCH_BOUND_READ;
-    if (starting->reading >= LEAST_READING) {
+    if (starting->bytes >= LEAST_BOUNDING) {
         row->limit = starting->reading;
         snprintf(row->limit_name, sizeof row->limit_name, "file read");
     }
