@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the AMX matmul: panels of weights back to rows, which decode.h reads. What cpu_panel_rows does, 16 rows at
- * a time: four words of all of them become four vectors, each 16 bytes of every fourth row. With 512 rows of x this is
- * a hundredth of the time.
+ * Inside of the AMX matmul: panels of weights back to rows, which decode.h reads, 16 at a time: four words of all of
+ * them become four vectors, each 16 bytes of every fourth row. With 512 rows of x this is a hundredth of the time.
  */
 #ifndef CPU_AMX_PANELS_H
 #define CPU_AMX_PANELS_H

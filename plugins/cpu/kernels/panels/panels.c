@@ -83,58 +83,22 @@ static void put_block(const struct panel_form *form, const uint8_t *block, size_
     }
 }
 
-/* Four vectors of one word of four rows each to a vector of each row, and back. */
-typedef uint32_t four_words __attribute__((vector_size(16)));
-
-static inline void turn(four_words v[4])
-{
-    const four_words a = __builtin_shuffle(v[0], v[1], (four_words){0, 4, 1, 5});
-    const four_words b = __builtin_shuffle(v[0], v[1], (four_words){2, 6, 3, 7});
-    const four_words c = __builtin_shuffle(v[2], v[3], (four_words){0, 4, 1, 5});
-    const four_words d = __builtin_shuffle(v[2], v[3], (four_words){2, 6, 3, 7});
-
-    v[0] = __builtin_shuffle(a, c, (four_words){0, 1, 4, 5});
-    v[1] = __builtin_shuffle(a, c, (four_words){2, 3, 6, 7});
-    v[2] = __builtin_shuffle(b, d, (four_words){0, 1, 4, 5});
-    v[3] = __builtin_shuffle(b, d, (four_words){2, 3, 6, 7});
-}
-
-/* One block of rows first .. first + count, both multiples of 4, which are `stride` bytes apart: words four at a time,
- * the rest alone. */
-static void take_block(const struct panel_form *form, const uint8_t *from, size_t first, size_t count, uint8_t *out,
-                       size_t stride)
+static void take_block(const struct panel_form *form, const uint8_t *from, size_t row, uint8_t *block)
 {
     const uint32_t flip = form->flip * 0x01010101u;
     uint32_t at = 0;
 
     if (form->half_at != PANEL_NO_HALF) {
-        for (size_t r = 0; r < count; r++)
-            memcpy(out + r * stride + form->half_at, from + 2 * (first + r), 2);
+        memcpy(block + form->half_at, from + 2 * row, 2);
         from += PANEL_HALF;
         at = form->half_at == 0 ? 2 : 0;
     }
-    from += 4 * first;
-    for (; at + 16 <= form->block_bytes; at += 16, from += 4 * PANEL_WORD) {
-        for (size_t r = 0; r < count; r += 4) {
-            four_words v[4];
+    for (from += 4 * row; at + 4 <= form->block_bytes; at += 4, from += PANEL_WORD) {
+        uint32_t word;
 
-            for (size_t c = 0; c < 4; c++)
-                memcpy(&v[c], from + c * PANEL_WORD + 4 * r, sizeof(v[c]));
-            turn(v);
-            for (size_t c = 0; c < 4; c++) {
-                v[c] ^= flip;
-                memcpy(out + (r + c) * stride + at, &v[c], sizeof(v[c]));
-            }
-        }
-    }
-    for (; at + 4 <= form->block_bytes; at += 4, from += PANEL_WORD) {
-        for (size_t r = 0; r < count; r++) {
-            uint32_t word;
-
-            memcpy(&word, from + 4 * r, sizeof(word));
-            word ^= flip;
-            memcpy(out + r * stride + at, &word, sizeof(word));
-        }
+        memcpy(&word, from, sizeof(word));
+        word ^= flip;
+        memcpy(block + at, &word, sizeof(word));
     }
 }
 
@@ -157,22 +121,17 @@ void cpu_panels_make(const struct cpu_matrix *w, size_t k, size_t begin, size_t 
     }
 }
 
-void cpu_panel_rows(const struct cpu_matrix *w, size_t k, size_t row, size_t rows, size_t at, size_t count,
-                    const struct cpu_matrix *out)
+/* Row `row` of W as it lies in rows. */
+static void take_row(const struct panel_form *form, const struct cpu_matrix *w, size_t k, size_t row, uint8_t *digits,
+                     uint8_t *halves)
 {
-    const struct panel_form form = cpu_panel_form(w->type);
-    const uint8_t *panel = (const uint8_t *)w->panels + row / PANEL_ROWS * cpu_panel_bytes(&form, k);
-    const uint8_t *scales = panel + cpu_panel_scales_at(&form, k);
-    const size_t first = at / form.block_values, lane = row % PANEL_ROWS;
-    uint8_t *digits = (uint8_t *)(uintptr_t)out->plane[0], *halves = (uint8_t *)(uintptr_t)out->plane[1];
+    const uint8_t *panel = (const uint8_t *)w->panels + row / PANEL_ROWS * cpu_panel_bytes(form, k);
+    const uint8_t *scales = panel + cpu_panel_scales_at(form, k) + row % PANEL_ROWS * 2;
 
-    for (size_t b = 0; b < count / form.block_values; b++)
-        take_block(&form, panel + (first + b) * form.block_bytes * PANEL_ROWS, lane, rows,
-                   digits + b * form.block_bytes, out->stride[0]);
-    for (size_t g = 0; form.planar != 0 && g * form.planar < count; g++)
-        for (size_t r = 0; r < rows; r++)
-            memcpy(halves + r * out->stride[1] + 2 * g, scales + (at / form.planar + g) * PANEL_HALF + 2 * (lane + r),
-                   2);
+    for (size_t b = 0; b < k / form->block_values; b++)
+        take_block(form, panel + b * form->block_bytes * PANEL_ROWS, row % PANEL_ROWS, digits + b * form->block_bytes);
+    for (size_t g = 0; form->planar != 0 && g < k / form->planar; g++)
+        memcpy(halves + 2 * g, scales + g * PANEL_HALF, 2);
 }
 
 void cpu_panels_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, size_t begin, size_t end)
@@ -188,7 +147,8 @@ void cpu_panels_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, si
     part.w.plane[1] = halves;
     part.w.stride[1] = scales_bytes(&form, call->k);
     for (size_t j = begin; j < end; j += TOGETHER) {
-        cpu_panel_rows(&call->w, call->k, j, TOGETHER, 0, call->k, &part.w);
+        for (size_t r = 0; r < TOGETHER; r++)
+            take_row(&form, &call->w, call->k, j + r, digits + r * part.w.stride[0], halves + r * part.w.stride[1]);
         part.y = call->y + j;
         part.bias = call->bias == NULL ? NULL : call->bias + j;
         part.residual = call->residual == NULL ? NULL : call->residual + j;

@@ -40,9 +40,4 @@ static inline size_t cpu_panel_scales_at(const struct panel_form *form, size_t k
     return k / form->block_values * form->block_bytes * PANEL_ROWS;
 }
 
-/* Values at .. at + count (whole blocks, and whole groups or the rest of a row) of rows row .. row + rows (multiples of
- * 4, of one panel) as they lie in rows, to the planes of `out`, which can be written and have strides. */
-void cpu_panel_rows(const struct cpu_matrix *w, size_t k, size_t row, size_t rows, size_t at, size_t count,
-                    const struct cpu_matrix *out);
-
 #endif
