@@ -49,6 +49,19 @@ static char *absolute_paths(const char *paths)
     return text;
 }
 
+/* The next path of a list with : between, which may be empty; 0 at the end of the list. */
+static uint32_t next_path(const char **list, char path[PATH_MAX])
+{
+    size_t length;
+
+    if (*list == NULL || **list == '\0')
+        return 0;
+    length = strcspn(*list, ":");
+    snprintf(path, PATH_MAX, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ':');
+    return 1;
+}
+
 static int refuse_path(const struct common *common, const char *option, const char *path)
 {
     char text[512];
@@ -75,14 +88,12 @@ static uint32_t is_file_name(const char *path)
 static int check_variable(const struct common *common)
 {
     const char *list = secure_getenv("ACCEL_DRIVER_PATH");
+    char path[PATH_MAX], text[512];
 
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        char path[PATH_MAX], text[512];
-        size_t length = strcspn(at, ":");
+    while (next_path(&list, path)) {
         const char *fault = NULL;
 
-        snprintf(path, sizeof path, "%.*s", (int)length, at);
-        if (length != 0 && *at != '/')
+        if (path[0] != '\0' && path[0] != '/')
             fault = "is no absolute path";
         else if (is_file_name(path) && access(path, R_OK) != 0)
             fault = "cannot be read";
@@ -90,7 +101,6 @@ static int check_variable(const struct common *common)
         if (fault != NULL)
             return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
                        "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
-        at += length + (at[length] == ':');
     }
     return -1;
 }
@@ -98,13 +108,11 @@ static int check_variable(const struct common *common)
 /* A driver's file that was named and cannot be used: what runs without it shall not look as if it ran with it. */
 static void warn_refused(const struct accel_context *context, const char *list)
 {
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        char path[PATH_MAX], text[600];
-        size_t length = strcspn(at, ":");
-        char *file;
+    char path[PATH_MAX], text[600];
 
-        snprintf(path, sizeof path, "%.*s", (int)length, at);
-        file = realpath(path, NULL);
+    while (next_path(&list, path)) {
+        char *file = realpath(path, NULL);
+
         for (uint32_t i = 0; file != NULL && i < accel_plugin_count(context); i++) {
             const struct accel_plugin_info *info = accel_plugin_get(context, i);
 
@@ -113,7 +121,6 @@ static void warn_refused(const struct accel_context *context, const char *list)
                         clean_text(info->text, text, sizeof text));
         }
         free(file);
-        at += length + (at[length] == ':');
     }
 }
 
@@ -121,21 +128,18 @@ static void warn_refused(const struct accel_context *context, const char *list)
  * code. */
 static int check_paths(const struct common *common, const char *drivers)
 {
+    const char *list = common->drivers;
+    char path[PATH_MAX];
+
     if (common->device != NULL && common->device[strspn(common->device, ",")] == '\0')
         return say(common->json, EXIT_USAGE, "usage", "--device names no device", "accelctl devices lists them");
     if (common->profiles != NULL && access(common->profiles, R_OK) != 0)
         return refuse_path(common, "profiles", common->profiles);
     if (common->drivers != NULL && drivers == NULL)
         return refuse_path(common, "drivers", common->drivers);
-    for (const char *at = common->drivers; at != NULL && *at != '\0';) {
-        char path[PATH_MAX];
-        size_t length = strcspn(at, ":");
-
-        snprintf(path, sizeof path, "%.*s", (int)length, at);
-        if (length != 0 && access(path, R_OK) != 0)
+    while (next_path(&list, path))
+        if (path[0] != '\0' && access(path, R_OK) != 0)
             return refuse_path(common, "drivers", path);
-        at += length + (at[length] == ':');
-    }
     return -1;
 }
 
