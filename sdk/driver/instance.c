@@ -187,22 +187,11 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
     return ACCEL_OK;
 }
 
-const struct accel_device_table sdk_device_table = {
-    .size = sizeof sdk_device_table,
-    .close = device_close,
-    .claim = sdk_claim,
-    .compile = sdk_module_create,
-    .estimate = sdk_estimate,
-    .fingerprint = device_fingerprint,
-};
+#define EVERY_SLOT                                                                                                     \
+    .size = sizeof(struct accel_device_table), .close = device_close, .claim = sdk_claim,                              \
+    .compile = sdk_module_create, .estimate = sdk_estimate, .fingerprint = device_fingerprint
+
+const struct accel_device_table sdk_device_table = {EVERY_SLOT};
 
 /* Of backends that pack: the core keeps no copy of what they hold. */
-const struct accel_device_table sdk_packing_device_table = {
-    .size = sizeof sdk_packing_device_table,
-    .close = device_close,
-    .claim = sdk_claim,
-    .compile = sdk_module_create,
-    .estimate = sdk_estimate,
-    .weights_create = sdk_weights_create,
-    .fingerprint = device_fingerprint,
-};
+const struct accel_device_table sdk_packing_device_table = {EVERY_SLOT, .weights_create = sdk_weights_create};
