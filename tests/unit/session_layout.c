@@ -4,38 +4,12 @@
  * rounding alone, memory as planned; from a mapped file and from one that is read, with weights that are made while
  * they are loaded, and with layers on two devices of which one packs.
  */
-#include "session_support.h"
+#include "session_second.h"
 
 #include <accel/model/plan.h>
 #include <inttypes.h>
 
-#include "core/device/context.h"
-#include "tests/mock/second.h"
-
 enum { PROMPT = 20, WRITTEN = 24, SETTINGS = 8 };
-
-static struct accel_context *context;
-
-static int set_up(void **state)
-{
-    const struct accel_driver *driver = second_load_built();
-    struct accel_error error = {0};
-
-    (void)state;
-    assert_non_null(driver);
-    context = make_context();
-    OK(accel_context_attach_driver(context, driver, &error));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct accel_error error = {0};
-
-    (void)state;
-    OK(accel_context_free(context, &error));
-    return 0;
-}
 
 /* A run of a model: its plan, and the text that it writes. */
 struct run {

@@ -3,38 +3,12 @@
  * Layers of one model on two devices: the cpu driver, and the same driver under another name. Logits are those of one
  * device to the bit, memory is as planned, and a device that is lost ends its run alone.
  */
-#include "session_support.h"
+#include "session_second.h"
 
 #include <accel/model/plan.h>
 #include <inttypes.h>
 
-#include "core/device/context.h"
-#include "tests/mock/second.h"
-
 enum { PROMPT = 20, WRITTEN = 24 };
-
-static struct accel_context *context;
-
-static int set_up(void **state)
-{
-    const struct accel_driver *driver = second_load_built();
-    struct accel_error error = {0};
-
-    (void)state;
-    assert_non_null(driver);
-    context = make_context();
-    OK(accel_context_attach_driver(context, driver, &error));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct accel_error error = {0};
-
-    (void)state;
-    OK(accel_context_free(context, &error));
-    return 0;
-}
 
 /* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. */
 static struct accel_model_plan *make_plan(const char *placement, struct accel_session **out_session)

@@ -190,13 +190,13 @@ unit_tests += tests/unit/device_registry
 tests_unit_device_registry_SOURCES = %D%/device_registry.c $(device_support)
 tests_unit_device_registry_LDADD = $(core_test_libs)
 unit_tests += tests/unit/session_split
-tests_unit_session_split_SOURCES = %D%/session_split.c %D%/session_support.h tests/mock/second.c tests/mock/second.h
+tests_unit_session_split_SOURCES = %D%/session_split.c %D%/session_second.h %D%/session_support.h tests/mock/second.c tests/mock/second.h
 tests_unit_session_split_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_split_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) -lm
 EXTRA_tests_unit_session_split_DEPENDENCIES = plugins/cpu/cpu.la
 unit_tests += tests/unit/session_layout
-tests_unit_session_layout_SOURCES = %D%/session_layout.c %D%/session_support.h tests/mock/second.c tests/mock/second.h
+tests_unit_session_layout_SOURCES = %D%/session_layout.c %D%/session_second.h %D%/session_support.h tests/mock/second.c tests/mock/second.h
 tests_unit_session_layout_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_layout_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) -lm
