@@ -127,6 +127,9 @@ typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const stru
 /* Rows of x in F32 from which on matmul wants them arranged: for fewer it reads them as they lie. */
 #define CPU_ROWS32_FROM 6u
 
+/* The same where weights are F16 or BF16, which come as they are to three rows at a time, from memory for the first. */
+#define CPU_HALVES32_FROM 10u
+
 /* A unit in which rows are arranged. */
 #define CPU_ROWS32 12u
 

@@ -26,13 +26,14 @@ static uint32_t form_at(const struct sdk_call *call, uint64_t rows)
 {
     const struct cpu_device *device = call->device;
     const uint32_t form = form_of(call);
-    const uint32_t many = rows >= CPU_ROWS32_FROM;
+    const uint32_t weight = cpu_variant_weight(call->variant);
+    const uint32_t many = rows >= (weight == CPU_F16 || weight == CPU_BF16 ? CPU_HALVES32_FROM : CPU_ROWS32_FROM);
 
     if (form == FORM_ROWS32)
         return many ? FORM_ROWS32 : 0;
     if (form == FORM_ROWS16)
         return many ? FORM_ROWS16 : 0;
-    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[cpu_variant_weight(call->variant)] != NULL)
+    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[weight] != NULL)
         return FORM_ROWS16;
     return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
 }
