@@ -14,7 +14,7 @@
 #define CPU_KERNEL(type, place, name)
 #define CPU_KERNEL16(type, place, name) cpu_##type##_fn cpu_##name##_amx;
 #include "kernels.def"
-cpu_matmul_fn cpu_panels8_avx512;
+cpu_matmul_fn cpu_panels8_avx2, cpu_panels8_avxvnni, cpu_panels8_avx512;
 cpu_round16_fn cpu_round16_scalar;
 cpu_round16_fn cpu_round16_avx512bf16;
 cpu_matmul_fn cpu_matmul16_bf16_scalar;

@@ -19,7 +19,8 @@ cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/
 	%D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c \
 	%D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c \
 	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
-cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c %D%/avxvnni/gemm_core.c
+cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
+	%D%/avx2/panels8.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/panels8.c %D%/avx512/gemm_core.c
 # What these levels have beside AVX-512.
 cpu_kernels_avx512bf16 = %D%/avx512bf16/matmul16.c
@@ -27,7 +28,8 @@ cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/roun
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h \
 	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 
-libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c %D%/avx2/gemm_core.c
+libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
+	%D%/avx2/panels8.c %D%/avx2/gemm_core.c
 libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
 libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI

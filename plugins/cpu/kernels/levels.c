@@ -41,6 +41,7 @@ static void fill_avx2(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avx2;
 #include "kernels.def"
+    table->panels8 = cpu_panels8_avx2;
 }
 #endif
 
@@ -49,6 +50,7 @@ static void fill_avxvnni(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, place, name) table->place = cpu_##name##_avxvnni;
 #include "kernels.def"
+    table->panels8 = cpu_panels8_avxvnni;
 }
 #endif
 

@@ -55,7 +55,7 @@ size_t cpu_panels_bytes(uint32_t level, uint32_t type, size_t n, size_t k)
     const struct panel_form form = cpu_panel_form(type);
     const size_t group = form.planar > form.block_values ? form.planar : form.block_values;
 
-    if (level < CPU_LEVEL_AVX512 || level > CPU_LEVEL_AMX || form.block_values == 0)
+    if (level < CPU_LEVEL_AVX2 || level > CPU_LEVEL_AMX || form.block_values == 0)
         return 0;
     if (n == 0 || n % PANEL_ROWS != 0 || k == 0 || k % group != 0 || k > CPU_PANEL_VALUES)
         return 0;

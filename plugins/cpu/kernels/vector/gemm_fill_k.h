@@ -14,16 +14,16 @@
 
 /* Blocks of eight rows: where they lie, or words of a panel, of which `half` is what its rows have beside words. */
 struct eight {
-    const uint8_t *const *rows;
-    size_t offset;        /* of the block in a row */
-    const uint8_t *words; /* NULL: in rows */
+    const uint8_t *const *rows; /* NULL: in a panel */
+    size_t offset;              /* of the block in a row */
+    const uint8_t *words;
     const uint8_t *half;
 };
 
 /* Four words of each row from byte `at` of the block on, a multiple of 4 where it lies in a panel. */
 CPU_INLINE void load_words(const struct eight *from, size_t at, __m256i v[4])
 {
-    if (from->words == NULL) {
+    if (from->rows != NULL) {
         load_transposed(from->rows, from->offset + at, v);
         return;
     }
@@ -35,8 +35,8 @@ CPU_INLINE void load_words(const struct eight *from, size_t at, __m256i v[4])
 /* The half at byte `at` of the block, which is the one beside words in a panel. */
 CPU_INLINE __m256 load_half(const struct eight *from, size_t at)
 {
-    return _mm256_cvtph_ps(from->words == NULL ? eight_halves(from->rows, from->offset + at)
-                                               : _mm_loadu_si128((const __m128i *)(const void *)from->half));
+    return _mm256_cvtph_ps(from->rows != NULL ? eight_halves(from->rows, from->offset + at)
+                                              : _mm_loadu_si128((const __m128i *)(const void *)from->half));
 }
 
 /* Bits of every byte, moved left (right where negative) and masked. */
@@ -170,7 +170,7 @@ CPU_INLINE void head_q3(const struct eight *from, struct k_head *out)
 {
     const __m256i up = _mm256_set1_epi8(32);
     __m256i words[4], abc[3];
-    if (from->words == NULL) {
+    if (from->rows != NULL) {
         load_words(from, 94, words);
         two_halves(words[3], &out->dmin, &out->d);
         CPU_UNROLL
@@ -265,6 +265,7 @@ CPU_INLINE void fill_super(const struct kind kind, const int center, const struc
             struct eight eight = {from + lane, offset, NULL, NULL};
             if (w->panel != NULL) {
                 const uint8_t *block = w->panel + offset * PANEL_ROWS;
+                eight.rows = NULL;
                 eight.half = block + 2 * lane;
                 eight.words = block + (kind.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane;
             }
