@@ -18,6 +18,9 @@ libaccel_core_la_SOURCES += \
 	%D%/module.c \
 	%D%/module_claim.c \
 	%D%/object.c %D%/object.h \
+	%D%/packed.c %D%/packed.h \
+	%D%/packed_file.c \
+	%D%/packed_room.c \
 	%D%/profile.c \
 	%D%/profiles.c \
 	%D%/quarantine.c \

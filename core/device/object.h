@@ -71,6 +71,13 @@ struct accel_plane {
     uint64_t offset; /**< of a copy in the block of all copies */
 };
 
+/** Packed weights in a file that is mapped (packed.h). */
+struct accel_packed {
+    void *memory; /**< the whole file; NULL: none */
+    uint64_t bytes;
+    uint64_t counted; /**< of the weights, as the context counts them */
+};
+
 struct accel_weights {
     struct accel_object object;
     struct accel_module *module;
@@ -78,6 +85,7 @@ struct accel_weights {
     struct accel_plane *planes;          /**< [weight][ACCEL_PLANES], NULL where no weight is used in place */
     void *copies;                        /**< owned: the planes that are not used where they are mapped, or NULL */
     uint64_t mapped_bytes;
+    struct accel_packed packed; /**< what the container uses of the cache */
 };
 
 /** Most planes of a format (accel/types.h). */

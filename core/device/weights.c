@@ -10,6 +10,7 @@
 #include "core/base/checked.h"
 #include "core/base/open.h"
 #include "core/device/object.h"
+#include "core/device/packed.h"
 #include "core/device/take.h"
 #include "core/graph/types.h"
 
@@ -19,6 +20,9 @@ static void weights_destroy(struct accel_object *object)
     struct accel_memory *memory = &object->context->memory;
     if (weights->handle != NULL)
         weights->handle->table->free(weights->handle);
+    if (weights->packed.counted != 0)
+        accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)weights->packed.counted, NULL);
+    accel_packed_unmap(&weights->packed);
     accel_memory_give(memory, weights->copies);
     accel_memory_give(memory, weights->planes);
     accel_object_release(&weights->module->object);
@@ -163,8 +167,10 @@ static int32_t take_planes(struct accel_weights *weights, const struct accel_sou
     return code;
 }
 
-static int32_t pull(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
-                    const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
+/* ---- the driver's container ---- */
+
+static int32_t create(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
+                      struct accel_error *error)
 {
     struct accel_device *device = weights->module->device;
     struct accel_driver_weights *handle = NULL;
@@ -179,13 +185,126 @@ static int32_t pull(struct accel_weights *weights, const struct accel_weight *co
     /* What can be freed is ours even when the rest of its table is refused. */
     if (ACCEL_CAN(handle->table, free))
         weights->handle = handle;
-    code = accel_take_weights(handle, device->driver, error);
-    if (code != ACCEL_OK)
-        return code;
+    return accel_take_weights(handle, device->driver, error);
+}
+
+static int32_t pull(struct accel_weights *weights, const struct accel_source *source, const struct accel_task *task,
+                    struct accel_error *error)
+{
+    struct accel_device *device = weights->module->device;
+    struct accel_call call;
+    int32_t code;
     accel_call_begin(&call, device->object.context, device->driver, "pull");
-    code = handle->table->pull(handle, source, task, error);
+    code = weights->handle->table->pull(weights->handle, source, task, error);
     accel_call_end(&call);
     return accel_task_answer(device, task, code, "pull", error);
+}
+
+static bool can_be_kept(const struct accel_weights *weights)
+{
+    const struct accel_weights_table *table = weights->handle->table;
+    return ACCEL_CAN(table, save) && ACCEL_CAN(table, adopt);
+}
+
+/* Gives the container what is mapped. Its bytes are counted as if they had been packed now. */
+static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed, struct accel_error *error)
+{
+    struct accel_device *device = weights->module->device;
+    struct accel_memory *memory = &weights->object.context->memory;
+    const uint64_t bytes = packed->bytes - ACCEL_PACKED_HEADER;
+    struct accel_call call;
+    int32_t code = accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, (int64_t)bytes, error);
+    if (code != ACCEL_OK)
+        return code;
+    accel_call_begin(&call, device->object.context, device->driver, "adopt");
+    code = weights->handle->table->adopt(weights->handle, (const char *)packed->memory + ACCEL_PACKED_HEADER, bytes,
+                                         error);
+    accel_call_end(&call);
+    code = accel_take_code(accel_device_note(device, code), device->driver, "adopt", error);
+    if (code != ACCEL_OK) {
+        accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)bytes, NULL);
+        return code;
+    }
+    packed->counted = bytes;
+    weights->packed = *packed;
+    return ACCEL_OK;
+}
+
+/* From the cache. *out_done: the container is filled. What is kept is a comfort: where it cannot be used the driver
+ * packs anew, and the log says why. */
+static int32_t use_kept(struct accel_weights *weights, const struct accel_packed_place *place,
+                        const struct accel_task *task, bool *out_done, struct accel_error *error)
+{
+    const struct accel_log *log = &weights->object.context->log;
+    struct accel_packed packed = {0};
+    struct accel_error why = {0};
+    int32_t code = accel_packed_map(place, task, &packed, &why);
+    if (code == ACCEL_OK)
+        code = adopt(weights, &packed, &why);
+    *out_done = code == ACCEL_OK;
+    if (code == ACCEL_OK) {
+        accel_log_write(log, ACCEL_LOG_INFO, "packed", "used=%s/%s bytes=%llu", place->folder, place->name,
+                        (unsigned long long)weights->packed.counted);
+        return ACCEL_OK;
+    }
+    accel_packed_unmap(&packed);
+    if (code == ACCEL_E_CANCELLED) {
+        if (error != NULL)
+            *error = why;
+        return code;
+    }
+    if (code != ACCEL_E_NOT_FOUND)
+        accel_log_write(log, ACCEL_LOG_WARN, "packed", "ignored=\"%s\"", why.text);
+    return ACCEL_OK;
+}
+
+/* To the cache. */
+static int32_t keep(struct accel_weights *weights, const struct accel_packed_place *place,
+                    const struct accel_weight *const *list, uint32_t count, const struct accel_task *task,
+                    struct accel_error *error)
+{
+    const struct accel_log *log = &weights->object.context->log;
+    struct accel_error why = {0};
+    uint64_t all = 0, bytes[ACCEL_PLANES];
+    uint32_t planes;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        code = plane_bytes(list[i], bytes, &planes, &why);
+        for (uint32_t p = 0; p < ACCEL_PLANES && code == ACCEL_OK; p++)
+            if (!accel_add_u64(all, bytes[p], &all))
+                code = accel_error_set(&why, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+    }
+    if (code == ACCEL_OK)
+        code = accel_packed_keep(place, weights->handle, all, task, &why);
+    if (code == ACCEL_E_CANCELLED) {
+        if (error != NULL)
+            *error = why;
+        return code;
+    }
+    if (code == ACCEL_OK)
+        accel_log_write(log, ACCEL_LOG_INFO, "packed", "kept=%s/%s", place->folder, place->name);
+    else
+        accel_log_write(log, code == ACCEL_E_BUSY ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, "packed", "unwritten=\"%s\"",
+                        why.text);
+    return ACCEL_OK;
+}
+
+static int32_t fill(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
+                    const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
+{
+    struct accel_packed_place place = {0};
+    bool done = false;
+    int32_t code = create(weights, list, count, error);
+    if (code == ACCEL_OK && can_be_kept(weights))
+        code = accel_packed_find(weights->module->device, list, count, source, &place, error);
+    if (code == ACCEL_OK && place.folder != NULL)
+        code = use_kept(weights, &place, task, &done, error);
+    if (code == ACCEL_OK && !done)
+        code = pull(weights, source, task, error);
+    if (code == ACCEL_OK && !done && place.folder != NULL)
+        code = keep(weights, &place, list, count, task, error);
+    accel_packed_place_free(&place);
+    return code;
 }
 
 static int32_t pull_resident(struct accel_weights *weights, const struct accel_source *source,
@@ -207,7 +326,7 @@ static int32_t pull_resident(struct accel_weights *weights, const struct accel_s
         if ((module->weights[i].wanted & 1u << ACCEL_RESIDENT) != 0)
             list[count++] = &module->weights[i].weight;
     if (count != 0)
-        code = pull(weights, list, count, source, task, error);
+        code = fill(weights, list, count, source, task, error);
     accel_memory_give(memory, block);
     return code;
 }

@@ -169,8 +169,9 @@ int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char
 /* ---- what nobody knows ---- */
 
 /* Variables of the library that are no settings. */
-static const char *const library_variables[] = {"ACCEL_DRIVER_PATH", "ACCEL_PROFILE_PATH", "ACCEL_PROBE",
-                                                "ACCEL_COMPILE_MILLISECONDS", "ACCEL_COMPILE_BYTES"};
+static const char *const library_variables[] = {"ACCEL_DRIVER_PATH",   "ACCEL_PROFILE_PATH",
+                                                "ACCEL_PROBE",         "ACCEL_COMPILE_MILLISECONDS",
+                                                "ACCEL_COMPILE_BYTES", "ACCEL_PACKED_BYTES"};
 
 #define LIBRARY_VARIABLES (sizeof(library_variables) / sizeof(library_variables[0]))
 

@@ -40,8 +40,8 @@ struct sdk_kept {
     struct accel_weight weight; /* the key is the container's */
     uint64_t rows;
     uint64_t row_bytes[SDK_PLANES];
-    void *planes[SDK_PLANES]; /* in the block, where it is not packed */
-    void *packed;             /* in the block, or NULL */
+    void *planes[SDK_PLANES]; /* where it is not packed; NULL before there are bytes */
+    void *packed;             /* NULL where it is not packed, and before there are bytes */
     uint32_t plane_count;
     uint32_t zero;
 };
@@ -51,8 +51,8 @@ struct sdk_weights {
     struct accel_driver_weights base;
     struct sdk_device *device;
     struct sdk_kept *kept;
-    void *block;
-    uint64_t bytes; /* of the block */
+    void *block;    /* NULL: not pulled; bytes that were adopted are the core's */
+    uint64_t bytes; /* of all weights */
     uint32_t count;
     uint32_t zero;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A container of weights for backends that pack them: one block of the host's memory, in which each weight has exactly
- * the bytes that it has in its planes, so that a plan knows the sum without asking. Packed ones lie as the backend's
- * `pack` leaves them; others that the same nodes read, as biases, are copies of their planes.
+ * A container of weights for backends that pack them: one block of the host's memory, or a mapping of what such a block
+ * held before, in which each weight has exactly the bytes that it has in its planes, so that a plan knows the sum
+ * without asking. Packed ones lie as the backend's `pack` leaves them; others that the same nodes read, as biases, are
+ * copies of their planes.
  *
  * Packing goes by bands of rows on the threads of the task: straight from the source's mapping, or through a chunk of
  * memory into which bands are read.
@@ -328,25 +329,98 @@ static int32_t pull_packed(struct pull *pull, const struct sdk_kept *kept, struc
     return code;
 }
 
+/* ---- places ---- */
+
+/* Places what begins at a multiple of `alignment` and at none of the double. */
+static void place(void **place, uint64_t bytes, uint64_t alignment, char *memory, uint64_t *at)
+{
+    const uint64_t own = bytes & (0 - bytes);
+
+    if ((own < 64 ? own : 64) != alignment)
+        return;
+    *place = memory + *at;
+    *at += bytes;
+}
+
+/*
+ * Every weight, or plane of one, begins at the largest multiple up to 64 that its size is one of: in falling order of
+ * those there is nothing to fill up between them, and the sum of the weights is what the memory has.
+ */
+static void place_all(struct sdk_weights *weights, void *memory)
+{
+    uint64_t at = 0;
+
+    for (uint64_t alignment = 64; alignment != 0; alignment /= 2)
+        for (uint32_t w = 0; w < weights->count; w++) {
+            struct sdk_kept *kept = &weights->kept[w];
+
+            if (weights->device->backend->packs(weights->device->own, &kept->weight))
+                place(&kept->packed, kept->rows * all_bytes(kept), alignment, memory, &at);
+            else
+                for (uint32_t p = 0; p < kept->plane_count; p++)
+                    place(&kept->planes[p], kept->rows * kept->row_bytes[p], alignment, memory, &at);
+        }
+}
+
+/* The block is taken here and not with the container, which may be given memory that is filled already. */
 static int32_t weights_pull(struct accel_driver_weights *base, const struct accel_source *source,
                             const struct accel_task *task, struct accel_error *error)
 {
-    const struct sdk_weights *weights = (const struct sdk_weights *)base;
+    struct sdk_weights *weights = (struct sdk_weights *)base;
     const struct accel_host *host = weights->device->host;
     struct pull pull = {.weights = weights, .source = source, .task = task};
     int32_t code = ACCEL_OK;
 
+    if (weights->block == NULL)
+        code = host->allocate(host, ACCEL_MEMORY_WEIGHTS, weights->bytes, 64, &weights->block, error);
+    if (code == ACCEL_OK)
+        place_all(weights, weights->block);
     for (uint32_t w = 0; w < weights->count && code == ACCEL_OK; w++)
         code = weights->kept[w].packed != NULL ? pull_packed(&pull, &weights->kept[w], error)
                                                : pull_planes(&pull, &weights->kept[w], error);
     host->release(host, pull.chunk);
+    if (code != ACCEL_OK) {
+        host->release(host, weights->block);
+        weights->block = NULL;
+    }
     return code;
+}
+
+/* ---- what is kept ---- */
+
+/* The block as it is: where weights lie in it follows from the list and the device. */
+static int32_t weights_save(struct accel_driver_weights *base, const struct accel_blob_writer *writer,
+                            struct accel_error *error)
+{
+    const struct sdk_weights *weights = (const struct sdk_weights *)base;
+
+    if (weights->block == NULL)
+        return sdk_error(error, ACCEL_E_INVALID, "a container that is empty cannot be saved");
+    return writer->write(writer, weights->block, weights->bytes, error);
+}
+
+static int32_t weights_adopt(struct accel_driver_weights *base, const void *packed, uint64_t bytes,
+                             struct accel_error *error)
+{
+    struct sdk_weights *weights = (struct sdk_weights *)base;
+
+    if (weights->block != NULL || (uintptr_t)packed % 64 != 0)
+        return sdk_error(error, ACCEL_E_INVALID,
+                         "packed weights for a container that is full, or at no multiple of 64");
+    if (bytes != weights->bytes)
+        return sdk_error(error, ACCEL_E_MISS, "packed weights have %llu bytes, the list says %llu",
+                         (unsigned long long)bytes, (unsigned long long)weights->bytes);
+    place_all(weights, (void *)(uintptr_t)packed);
+    return ACCEL_OK;
 }
 
 /* ---- create ---- */
 
-static const struct accel_weights_table weights_table = {
-    .size = sizeof weights_table, .free = weights_free, .pull = weights_pull};
+static const struct accel_weights_table weights_table = {.size = sizeof weights_table,
+                                                         .free = weights_free,
+                                                         .pull = weights_pull,
+                                                         .save = weights_save,
+                                                         .adopt = weights_adopt};
 
 /* Rows and bytes of one weight, whose key is copied to *text. */
 static int32_t keep(const struct accel_weight *given, struct sdk_kept *kept, char **text, struct accel_error *error)
@@ -384,40 +458,8 @@ static int32_t keep(const struct accel_weight *given, struct sdk_kept *kept, cha
                                         kept->weight.key, given->type);
 }
 
-/* Places, in `memory` or without it, what begins at a multiple of `alignment` and at none of the double. */
-static void place(void **place, uint64_t bytes, uint64_t alignment, char *memory, uint64_t *at)
-{
-    const uint64_t own = bytes & (0 - bytes);
-
-    if ((own < 64 ? own : 64) != alignment)
-        return;
-    *place = memory + *at;
-    *at += bytes;
-}
-
-/*
- * Every weight, or plane of one, begins at the largest multiple up to 64 that its size is one of: in falling order of
- * those there is nothing to fill up between them, and the sum of the weights is what the block has.
- */
-static void place_all(struct sdk_weights *weights)
-{
-    uint64_t at = 0;
-
-    for (uint64_t alignment = 64; alignment != 0; alignment /= 2)
-        for (uint32_t w = 0; w < weights->count; w++) {
-            struct sdk_kept *kept = &weights->kept[w];
-
-            if (weights->device->backend->packs(weights->device->own, &kept->weight))
-                place(&kept->packed, kept->rows * all_bytes(kept), alignment, weights->block, &at);
-            else
-                for (uint32_t p = 0; p < kept->plane_count; p++)
-                    place(&kept->planes[p], kept->rows * kept->row_bytes[p], alignment, weights->block, &at);
-        }
-}
-
 static int32_t fill(struct sdk_weights *weights, const struct accel_weight *const *list, struct accel_error *error)
 {
-    const struct accel_host *host = weights->device->host;
     char *text = (char *)(weights->kept + weights->count);
     int32_t code = ACCEL_OK;
 
@@ -431,10 +473,7 @@ static int32_t fill(struct sdk_weights *weights, const struct accel_weight *cons
     if (code != ACCEL_OK)
         return code;
     qsort(weights->kept, weights->count, sizeof *weights->kept, by_key);
-    code = host->allocate(host, ACCEL_MEMORY_WEIGHTS, weights->bytes, 64, &weights->block, error);
-    if (code == ACCEL_OK)
-        place_all(weights);
-    return code;
+    return ACCEL_OK;
 }
 
 int32_t sdk_weights_create(struct accel_driver_device *base, const struct accel_weight *const *list, uint32_t count,

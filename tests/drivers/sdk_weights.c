@@ -517,6 +517,75 @@ static void test_ranks(void **state)
     free(want), free((void *)(uintptr_t)list.planes[0]), free((void *)(uintptr_t)list.planes[1]);
 }
 
+/* ---- what is kept ---- */
+
+struct toy_writer {
+    struct accel_blob_writer base; /* first */
+    _Alignas(64) char bytes[sizeof((struct rig *)0)->table + sizeof((struct rig *)0)->bias];
+    uint64_t count;
+    int32_t code;
+};
+
+static int32_t toy_write(const struct accel_blob_writer *base, const void *bytes, uint64_t count,
+                         struct accel_error *error)
+{
+    struct toy_writer *writer = (struct toy_writer *)(uintptr_t)base;
+
+    if (writer->code != ACCEL_OK)
+        return sdk_error(error, writer->code, "the disk is full");
+    assert_true(count <= sizeof writer->bytes - writer->count);
+    memcpy(writer->bytes + writer->count, bytes, count);
+    writer->count += count;
+    return ACCEL_OK;
+}
+
+static int32_t save(struct rig *rig, struct toy_writer *writer)
+{
+    accel_error_clear(&rig->error);
+    writer->base = (struct accel_blob_writer){.size = sizeof writer->base, .write = toy_write};
+    writer->count = 0;
+    return rig->weights->table->save(rig->weights, &writer->base, &rig->error);
+}
+
+/* What one container saves another one uses where it lies, without the source and without a block of its own. */
+static void test_adopt(void **state)
+{
+    static struct toy_writer writer;
+    struct toy_source source;
+    struct rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    compile(&rig);
+    source = source_of(rig.list, 2, 1);
+    assert_int_equal(create_both(&rig), ACCEL_OK);
+    assert_int_equal(save(&rig, &writer), ACCEL_E_INVALID); /* empty */
+    assert_int_equal(pull(&rig, &source, NULL), ACCEL_OK);
+    writer.code = ACCEL_E_IO;
+    assert_int_equal(save(&rig, &writer), ACCEL_E_IO);
+    writer.code = ACCEL_OK;
+    assert_int_equal(save(&rig, &writer), ACCEL_OK);
+    assert_int_equal(writer.count, sizeof writer.bytes);
+    assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes, writer.count, &rig.error), ACCEL_E_INVALID);
+    free_weights(&rig);
+    rig.stub.taken[ACCEL_MEMORY_WEIGHTS] = 0;
+    assert_int_equal(create_both(&rig), ACCEL_OK);
+    accel_error_clear(&rig.error);
+    assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes, writer.count - 4, &rig.error), ACCEL_E_MISS);
+    assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes + 4, writer.count, &rig.error),
+                     ACCEL_E_INVALID);
+    assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes, writer.count, &rig.error), ACCEL_OK);
+    assert_runs(&rig);
+    assert_int_equal(rig.stub.taken[ACCEL_MEMORY_WEIGHTS], 0);
+    free_weights(&rig);
+    assert_int_equal(create_both(&rig), ACCEL_OK); /* after a miss it is pulled */
+    accel_error_clear(&rig.error);
+    assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes, 4, &rig.error), ACCEL_E_MISS);
+    assert_int_equal(pull(&rig, &source, NULL), ACCEL_OK);
+    assert_runs(&rig);
+    rig_close(&rig);
+}
+
 /* ---- what goes wrong ---- */
 
 static void test_cancel(void **state)
@@ -686,9 +755,10 @@ static void test_bad_sets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_claims),      cmocka_unit_test(test_estimate),    cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_ranks),       cmocka_unit_test(test_cancel),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_bad_sources), cmocka_unit_test(test_bad_weights), cmocka_unit_test(test_bad_sets),
+        cmocka_unit_test(test_claims),   cmocka_unit_test(test_estimate),    cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_ranks),    cmocka_unit_test(test_adopt),       cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_bad_sources), cmocka_unit_test(test_bad_weights),
+        cmocka_unit_test(test_bad_sets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

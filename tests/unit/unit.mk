@@ -201,6 +201,13 @@ tests_unit_session_layout_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_layout_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) -lm
 EXTRA_tests_unit_session_layout_DEPENDENCIES = plugins/cpu/cpu.la
+unit_tests += tests/unit/session_packed
+tests_unit_session_packed_SOURCES = %D%/session_packed.c %D%/session_support.h
+tests_unit_session_packed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_packed_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
+	$(JANSSON_LIBS) -lm
+EXTRA_tests_unit_session_packed_DEPENDENCIES = plugins/cpu/cpu.la
+
 unit_tests += tests/unit/session_fixtures
 tests_unit_session_fixtures_SOURCES = %D%/session_fixtures.c %D%/session_support.h
 tests_unit_session_fixtures_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -35,9 +35,10 @@ const struct word_row environment_rows[] = {
     {"ACCEL_PROBE", "the program that probes drivers, in place of the installed one"},
     {"ACCEL_COMPILE_MILLISECONDS", "time that a worker may take to compile for a driver that asks for one; 600000"},
     {"ACCEL_COMPILE_BYTES", "memory that such a worker may take; what is free, where it is not set"},
+    {"ACCEL_PACKED_BYTES", "what all kept files of packed weights may take of the disk; 16 GiB, 0: none is written"},
     {"ACCEL_KEY", "a setting by its name in capitals: kv.type.k is ACCEL_KV_TYPE_K; --set is stronger"},
-    {"XDG_CACHE_HOME",
-     "results of probes and compiled kernels are kept in its folder accel; without it in ~/.cache/accel"},
+    {"XDG_CACHE_HOME", "results of probes, compiled kernels and packed weights are kept in its folder accel; without "
+                       "it in ~/.cache/accel"},
     {"XDG_STATE_HOME", "numbers of past runs are kept in its folder accel; without it in ~/.local/state/accel"},
     {"NO_COLOR", "if set and not empty: no colours on a terminal"},
     {NULL, NULL},

@@ -119,6 +119,15 @@ struct accel_weights_table {
      *  container is not used. */
     int32_t(ACCEL_CALL *pull)(struct accel_driver_weights *weights, const struct accel_source *source,
                               const struct accel_task *task, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional (no packed form is kept): after `pull`, writes what it filled, front to back. The core keeps it for
+     *  containers of the same list, of weights with the same hashes, on devices of the same fingerprint and build. */
+    int32_t(ACCEL_CALL *save)(struct accel_driver_weights *weights, const struct accel_blob_writer *writer,
+                              struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional, beside `save`: in place of `pull`, uses what that has written where it lies: `bytes` at a multiple of
+     *  4096, readable, unchanged and counted under ACCEL_MEMORY_WEIGHTS by the core until `free` has returned. Their
+     *  hash has been checked. ACCEL_E_MISS: nothing was taken, and `pull` follows. */
+    int32_t(ACCEL_CALL *adopt)(struct accel_driver_weights *weights, const void *packed, uint64_t bytes,
+                               struct accel_error *error) ACCEL_NOEXCEPT;
 };
 
 /** Begins every container of weights of a driver. Closed. */

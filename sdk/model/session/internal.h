@@ -38,10 +38,19 @@ struct file_source {
     uint32_t threads; /* that convert and copy */
     const struct weight_types *types;
     struct conversion *conversion;
-    struct accel_plan *told; /* gets a note with the error of each converted weight, or NULL */
+    struct accel_plan *told;       /* gets a note with the error of each converted weight, or NULL */
+    struct accel_session *session; /* whose pages are asked for before they are pulled, or NULL */
+    _Atomic uint32_t asked;        /* 1: they have been */
+    uint32_t identified;           /* 1: the files have an identity */
+    uint8_t identity[16];
 };
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file);
+
+/* Notes what the files are now: weights have hashes from then on, unless a file was changed just before. */
+void file_source_identify(struct file_source *source);
+int32_t file_source_hash(const struct accel_source *base, const char *key, uint8_t out_hash[16],
+                         struct accel_error *error) ACCEL_NOEXCEPT;
 
 /* Makes bytes offset .. offset + bytes of a plane of a tensor in the type of `row`, under the scales that lose least.
  * Whole rows of the first plane are made once for all planes, where the other planes of the same rows are asked for
@@ -184,9 +193,16 @@ uint64_t session_mapped_bytes(const struct accel_session *session);
 int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
                               struct accel_error *error) ACCEL_NOEXCEPT;
 
-/* Has those pages read and mapped before the steps where they are not in memory: in one order instead of that in which
- * steps touch them, and so in huge pages where the system has them for files. Returns early when cancelled. */
+/* Has the pages that steps use in place read and mapped before them where they are not in memory: in one order instead
+ * of that in which steps touch them, and so in huge pages where the system has them for files. Returns early when
+ * cancelled. */
 void session_ask_for_pages(const struct accel_session *session);
+
+/* The same for all others, when the first of them is pulled: what a device finds in its cache is not read. */
+void session_ask_to_pull(struct accel_session *session, const char *key);
+
+/* What has been pulled is not looked at again: its pages leave this process, and the system may take them back. */
+void session_drop_pulled(const struct accel_session *session);
 
 /* True where steps read weights in the mapped file. */
 uint32_t session_reads_file(const struct accel_session *session);

@@ -40,9 +40,18 @@ static int compare(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The ranges of all weights, or of those that steps use in place, sorted and joined; the caller frees them. NULL where
- * nothing is mapped, or without memory. */
-static struct range *list_ranges(const struct accel_session *session, uint32_t in_place, uint64_t page,
+/* Which weights: all, those that steps use in place, or those that the device pulls into memory of its own. */
+enum which { ALL, IN_PLACE, PULLED };
+
+static int is_meant(const struct accel_session *session, uint32_t value, enum which which)
+{
+    const int in_place = session->in_place == NULL || session->in_place[value];
+
+    return which == ALL || in_place == (which == IN_PLACE);
+}
+
+/* The ranges of weights, sorted and joined; the caller frees them. NULL where nothing is mapped, or without memory. */
+static struct range *list_ranges(const struct accel_session *session, enum which which, uint64_t page,
                                  uint32_t *out_count)
 {
     const struct accel_graph *graph = session->step.graph;
@@ -54,8 +63,7 @@ static struct range *list_ranges(const struct accel_session *session, uint32_t i
     for (uint32_t v = 0; ranges != NULL && v < graph->value_count; v++) {
         const struct accel_model_tensor *tensor;
 
-        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT ||
-            (in_place && session->in_place != NULL && !session->in_place[v]) ||
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT || !is_meant(session, v, which) ||
             weights_find_type(&session->types, graph->values[v]->key) != NULL)
             continue;
         tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
@@ -95,12 +103,12 @@ static uint64_t resident_of(const struct range *range, uint64_t page)
     return resident;
 }
 
-static uint64_t count_pages(const struct accel_session *session, uint32_t in_place, uint32_t resident_only)
+static uint64_t count_pages(const struct accel_session *session, enum which which, uint32_t resident_only)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t pages = 0;
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, in_place, page, &count);
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
 
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
         pages += resident_only ? resident_of(&ranges[i], page) : ranges[i].end - ranges[i].first;
@@ -146,12 +154,12 @@ static int map_stream(const struct accel_session *session, const struct range *r
 #endif
 }
 
-void session_ask_for_pages(const struct accel_session *session)
+static void ask_for_pages(const struct accel_session *session, enum which which)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t step = ASKED_AT_ONCE / page == 0 ? 1 : ASKED_AT_ONCE / page;
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, 0, page, &count);
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
 
     /* Advice: where the system does not take it, the pages come when steps touch them. */
     if (ranges != NULL && seem_resident(ranges, count, page))
@@ -168,9 +176,36 @@ void session_ask_for_pages(const struct accel_session *session)
     free(ranges);
 }
 
+void session_ask_for_pages(const struct accel_session *session)
+{
+    ask_for_pages(session, IN_PLACE);
+}
+
+void session_ask_to_pull(struct accel_session *session, const char *key)
+{
+    const struct accel_graph *graph = session->step.graph;
+
+    for (uint32_t v = 0; session->in_place != NULL && v < graph->value_count; v++)
+        if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && !session->in_place[v] &&
+            strcmp(graph->values[v]->key, key) == 0 && atomic_exchange(&session->source.asked, 1) == 0)
+            ask_for_pages(session, ALL);
+}
+
+void session_drop_pulled(const struct accel_session *session)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, PULLED, page, &count);
+
+    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+        (void)madvise((void *)(uintptr_t)(ranges[i].first * page), (ranges[i].end - ranges[i].first) * page,
+                      MADV_DONTNEED);
+    free(ranges);
+}
+
 uint64_t session_mapped_bytes(const struct accel_session *session)
 {
-    return count_pages(session, 0, 0);
+    return count_pages(session, ALL, 0);
 }
 
 static int compare_key(const void *key, const void *item)
@@ -202,7 +237,7 @@ int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list
         if (tensor != NULL && !row->looked_up)
             session->streamed += tensor->bytes;
     }
-    *out_bytes = count_pages(session, 1, 0);
+    *out_bytes = count_pages(session, IN_PLACE, 0);
     return ACCEL_OK;
 }
 
@@ -230,5 +265,5 @@ uint64_t accel_session_resident(const struct accel_session *session)
 
     for (uint32_t p = 0; p < session->piece_count; p++)
         bytes += accel_session_resident(session->pieces[p]);
-    return session->piece_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, 1, 1) : 0;
+    return session->piece_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, IN_PLACE, 1) : 0;
 }

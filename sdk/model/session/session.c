@@ -105,6 +105,8 @@ static int32_t load_device(struct accel_session *session, const struct accel_ses
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code;
 
+    session->source.session = session;
+    file_source_identify(&session->source);
     session_ask_for_pages(session);
     code = accel_plan_open_device(session->plan, &session->device, error);
     if (code == ACCEL_OK)
@@ -112,6 +114,7 @@ static int32_t load_device(struct accel_session *session, const struct accel_ses
                                    &session->module, error);
     if (code == ACCEL_OK)
         code = accel_weights_create(session->module, &session->source.base, &load.task, &session->weights, error);
+    session_drop_pulled(session);
     if (code == ACCEL_OK && session->part_count != 0)
         code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
                                   &session->state, error);

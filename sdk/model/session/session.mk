@@ -19,5 +19,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/session.c \
 	%D%/slots.c \
 	%D%/source.c \
+	%D%/source_hash.c \
 	%D%/step.c \
 	%D%/types.c

@@ -61,6 +61,8 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     if (code != ACCEL_OK)
         return code;
     *out_bytes = found.bytes;
+    if (!source->copy && source->session != NULL && !source->asked)
+        session_ask_to_pull(source->session, key);
     if (!source->copy)
         data = accel_model_file_data(source->file, found.tensor);
     if (data != NULL)
@@ -139,6 +141,7 @@ static int32_t source_read(const struct accel_source *base, const char *key, uin
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file)
 {
-    source->base = (struct accel_source){.size = sizeof source->base, .map = source_map, .read = source_read};
+    source->base = (struct accel_source){
+        .size = sizeof source->base, .map = source_map, .read = source_read, .hash = file_source_hash};
     source->file = file;
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of packed weights: all that their bytes depend on, in one hash. */
+#include "config.h"
+
+#include "core/device/packed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/strbuf.h"
+#include "core/plugin/plugin.h"
+
+#define INFIX "-weights-"
+#define DIGITS (ACCEL_HASH_TEXT - 1)
+
+/* Another layout of the file or of the subject is another version. */
+#define VERSION_OF_SUBJECT 1u
+
+bool accel_packed_is_name(const char *name, bool *out_unfinished)
+{
+    const char *infix = strstr(name, INFIX);
+    const char *digits = infix == NULL ? name : infix + strlen(INFIX);
+    const size_t count = strspn(digits, "0123456789abcdef");
+    *out_unfinished = infix != NULL && count == DIGITS && strcmp(digits + count, ".new") == 0;
+    return infix != NULL && infix != name && count == DIGITS && (digits[count] == '\0' || *out_unfinished);
+}
+
+void accel_packed_place_free(struct accel_packed_place *place)
+{
+    free(place->folder);
+    place->folder = NULL;
+}
+
+/* NULL without an error: nothing is kept. */
+static char *find_folder(const struct accel_context *context, int32_t *out_code, struct accel_error *error)
+{
+    const struct accel_context_options *options = &context->options;
+    char *cache = NULL, *folder = NULL;
+    *out_code = ACCEL_OK;
+    if ((options->flags & ACCEL_CONTEXT_NO_CACHE) != 0)
+        return NULL;
+    if (options->cache_path != NULL)
+        cache = strdup(options->cache_path);
+    else if (accel_file_user_cache(&cache, NULL) != ACCEL_OK)
+        return NULL;
+    if (cache != NULL)
+        folder = accel_file_join(cache, "kernels");
+    free(cache);
+    if (folder == NULL)
+        *out_code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the folder of packed weights");
+    return folder;
+}
+
+/* The build of the driver's file; NULL: it is of none, or of one that says nothing. */
+static const char *build_of(const struct accel_device *device)
+{
+    const struct accel_attached *owner = device->listed->owner;
+    struct accel_plugins *plugins = device->object.context->plugins;
+    const struct accel_plugin *plugin =
+        plugins == NULL || owner->plugin == ACCEL_NO_PLUGIN ? NULL : accel_plugins_get(plugins, owner->plugin);
+    return plugin == NULL || plugin->info.build_id[0] == '\0' ? NULL : plugin->info.build_id;
+}
+
+static bool add_weight(struct accel_strbuf *text, const struct accel_weight *weight, const struct accel_source *source)
+{
+    uint8_t hash[16] = {0};
+    if (source->hash(source, weight->key, hash, NULL) != ACCEL_OK)
+        return false;
+    accel_strbuf_printf(text, "%zu %s %" PRIu32 " %" PRIu32, strlen(weight->key), weight->key, weight->type,
+                        weight->rank);
+    for (uint32_t d = 0; d < weight->rank; d++)
+        accel_strbuf_printf(text, " %" PRIu64, weight->dims[d]);
+    accel_strbuf_append(text, (const char *)hash, sizeof(hash));
+    return true;
+}
+
+/* False: somebody does not say what it is. */
+static bool write_subject(struct accel_strbuf *text, const struct accel_device *device,
+                          const struct accel_weight *const *list, uint32_t count, const struct accel_source *source)
+{
+    const struct accel_device_table *table = device->handle->table;
+    const char *build = build_of(device);
+    uint8_t fingerprint[16] = {0};
+    if (build == NULL || !ACCEL_CAN(source, hash) || !ACCEL_CAN(table, fingerprint) ||
+        table->fingerprint(device->handle, fingerprint, NULL) != ACCEL_OK)
+        return false;
+    accel_strbuf_printf(text, "packed %u abi %u.%u\n%s\n%s\n", VERSION_OF_SUBJECT, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
+                        device->driver, build);
+    accel_strbuf_append(text, (const char *)fingerprint, sizeof(fingerprint));
+    for (uint32_t i = 0; i < count; i++)
+        if (!add_weight(text, list[i], source))
+            return false;
+    return true;
+}
+
+int32_t accel_packed_find(const struct accel_device *device, const struct accel_weight *const *list, uint32_t count,
+                          const struct accel_source *source, struct accel_packed_place *out_place,
+                          struct accel_error *error)
+{
+    struct accel_packed_place place = {0};
+    struct accel_strbuf text = {0};
+    char digits[ACCEL_HASH_TEXT];
+    int32_t code;
+    int length;
+    *out_place = place;
+    place.folder = find_folder(device->object.context, &code, error);
+    if (place.folder == NULL)
+        return code;
+    if (!write_subject(&text, device, list, count, source)) {
+        accel_strbuf_free(&text);
+        accel_packed_place_free(&place);
+        return ACCEL_OK;
+    }
+    if (text.failed) {
+        accel_strbuf_free(&text);
+        accel_packed_place_free(&place);
+        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the name of packed weights");
+    }
+    place.key = accel_hash128(text.text, text.length, 0);
+    accel_hash_text(place.key, digits);
+    accel_strbuf_free(&text);
+    length = snprintf(place.name, sizeof(place.name), "%s" INFIX "%s", device->driver, digits);
+    if (length < 0 || (size_t)length + sizeof(".new") > sizeof(place.name))
+        accel_packed_place_free(&place);
+    *out_place = place;
+    return ACCEL_OK;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What files of packed weights may take of a disk. */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/base/env.h"
+#include "core/base/checked.h"
+#include "core/device/packed.h"
+
+/* Of a disk's free space one file takes at most one part in so many. */
+#define SHARE 2u
+#define NAME_BYTES 128u
+
+struct old {
+    char name[NAME_BYTES];
+    struct timespec used;
+    uint64_t bytes;
+};
+
+struct list {
+    struct old *files;
+    size_t count;
+    uint64_t bytes;
+};
+
+static uint64_t limit_of_all(void)
+{
+    const char *text = accel_env_get("ACCEL_PACKED_BYTES", NULL);
+    uint64_t number;
+    return text != NULL && accel_digits_u64(text, &number) ? number : ACCEL_PACKED_BYTES;
+}
+
+/* One that no process holds a lock of: its writer was killed. */
+static void remove_left(int folder, const char *name)
+{
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(file);
+}
+
+static bool add(struct list *list, int folder, const char *name)
+{
+    struct old *more;
+    struct stat facts;
+    bool unfinished;
+    if (!accel_packed_is_name(name, &unfinished) || strlen(name) >= NAME_BYTES ||
+        fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode) || facts.st_uid != geteuid())
+        return true;
+    if (unfinished) {
+        remove_left(folder, name);
+        return true;
+    }
+    more = realloc(list->files, (list->count + 1) * sizeof(*more));
+    if (more == NULL)
+        return false;
+    list->files = more;
+    more[list->count] = (struct old){.used = facts.st_atim, .bytes = (uint64_t)facts.st_size};
+    strcpy(more[list->count++].name, name); /* its length was looked at */
+    list->bytes += (uint64_t)facts.st_size;
+    return true;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct old *)a)->used, *y = &((const struct old *)b)->used;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+static int32_t read_folder(int folder, struct list *out_list, struct accel_error *error)
+{
+    int handle = openat(folder, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    DIR *open = handle < 0 ? NULL : fdopendir(handle);
+    const struct dirent *entry;
+    bool fits = true;
+    if (open == NULL) {
+        if (handle >= 0)
+            close(handle);
+        return accel_error_set(error, ACCEL_E_IO, "the folder of packed weights cannot be listed: error %d", errno);
+    }
+    while (fits && (entry = readdir(open)) != NULL)
+        fits = add(out_list, folder, entry->d_name);
+    closedir(open);
+    if (out_list->count > 1)
+        qsort(out_list->files, out_list->count, sizeof(*out_list->files), by_use);
+    return fits ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory to list packed weights");
+}
+
+int32_t accel_packed_make_room(int folder, uint64_t bytes, struct accel_error *error)
+{
+    const uint64_t limit = limit_of_all();
+    struct list list = {0};
+    struct statvfs disk;
+    int32_t code;
+    if (bytes > limit)
+        return accel_error_set(error, ACCEL_E_LIMIT,
+                               "%llu bytes of packed weights are not kept: ACCEL_PACKED_BYTES allows %llu",
+                               (unsigned long long)bytes, (unsigned long long)limit);
+    code = read_folder(folder, &list, error);
+    for (size_t i = 0; code == ACCEL_OK && i < list.count && list.bytes > limit - bytes; i++)
+        if (unlinkat(folder, list.files[i].name, 0) == 0 || errno == ENOENT)
+            list.bytes -= list.files[i].bytes;
+    free(list.files);
+    if (code == ACCEL_OK && fstatvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / SHARE < bytes)
+        code = accel_error_set(error, ACCEL_E_LIMIT,
+                               "%llu bytes of packed weights are not kept: that is more than half of what is free",
+                               (unsigned long long)bytes);
+    return code;
+}
