@@ -34,7 +34,7 @@ try 0 "$accelctl" cache list --json
 is "$(value files.0.driver) $(value files.0.bytes) $(value files.1.name)" "one 3000 one-$digits.new" "the first file"
 
 try 2 "$accelctl" cache clear three
-one_error "no kernels of a driver three are kept"
+one_error "nothing of a driver three is kept"
 try 0 "$accelctl" cache clear two-part
 has "1 file removed, 500 B"
 is "$(ls "$kept" | wc -l | tr -d ' ')" 5 "files that are left"
@@ -50,6 +50,53 @@ is "$(LC_ALL=C ls "$kept")" "notes-0123
 one-$digits.txt.old-$digits
 one-ffffffffffffffffffffffffffffffff" "what drivers did not write"
 [ -f "$q8" ] || fail "the target of a link has gone"
+
+# Packed weights belong to their driver.
+rm -rf "$kept"
+mkdir "$kept"
+head -c 5000 /dev/zero >"$kept/one-weights-$digits"
+head -c 500 /dev/zero >"$kept/one-$digits"
+: >"$kept/two-weights-$digits.new"
+try 0 "$accelctl" cache list --json
+"$json" "$work/out" accelctl/cache/1 || fail "the list as JSON"
+is "$(value files.0.driver) $(value files.0.kind)" "one kernels" "kernels in the list"
+is "$(value files.1.driver) $(value files.1.kind) $(value files.1.bytes)" "one weights 5000" "packed weights in the list"
+is "$(value files.2.driver) $(value files.2.unfinished)" "two true" "unfinished weights in the list"
+try 0 "$accelctl" cache clear one
+has "2 files removed"
+
+# A run keeps them, the next one uses them, one without a cache neither reads nor writes them, and a damaged file is said.
+packing()
+{
+    rm -f "$work/log"
+    "$accelctl" run "$q8" --greedy -q -n 8 --prompt Once --set cpu.layout=panels -v "$@" >"$work/text" 2>"$work/log" ||
+        fail "a run with panels: $(cat "$work/log")"
+}
+rm -rf "$kept"
+packing --no-cache
+cp "$work/text" "$work/text.first"
+[ -e "$kept" ] && fail "a run without a cache keeps something"
+packing
+if grep -q 'room=packed' "$work/log"; then
+    grep -q 'room=packed kept=' "$work/log" || fail "packed weights are not kept: $(grep room=packed "$work/log")"
+    cmp -s "$work/text" "$work/text.first" || fail "another text"
+    packing
+    grep -q 'room=packed used=' "$work/log" || fail "packed weights are not used: $(grep room=packed "$work/log")"
+    cmp -s "$work/text" "$work/text.first" || fail "another text of kept weights"
+    packing --no-cache
+    grep -q 'room=packed' "$work/log" && fail "a run without a cache uses packed weights"
+    file=$(ls "$kept"/cpu-weights-*)
+    printf x | dd of="$file" bs=1 seek=9000 conv=notrunc 2>/dev/null
+    packing
+    grep -q 'room=packed ignored=.*damaged' "$work/log" || fail "damage is not said: $(grep room=packed "$work/log")"
+    cmp -s "$work/text" "$work/text.first" || fail "another text beside a damaged file"
+    packing
+    grep -q 'room=packed used=' "$work/log" || fail "a damaged file is not written anew"
+    ACCEL_PACKED_BYTES=0 packing
+    grep -q 'room=packed used=' "$work/log" || fail "a limit for writing hinders reading"
+    try 0 "$accelctl" cache clear cpu
+    has "1 file removed"
+fi
 
 # Names are printed so that a terminal takes no command from them, and none is left out.
 rm -rf "$kept"

@@ -411,7 +411,7 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     (void)state;
     begin();
     assert_int_equal(stat(kept_file(&count), &facts), 0);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)facts.st_size * 7 / 4);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)facts.st_size * 9 / 4);
     setenv("ACCEL_PACKED_BYTES", text, 1);
     start_with(&again, 0, "q4"); /* smaller: both fit */
     assert_int_equal(again.kept, 1);
@@ -419,7 +419,7 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     assert_int_equal(count, 2);
     start_with(&again, 0, NULL); /* now the other one is older */
     assert_int_equal(again.used, 1);
-    start_with(&again, 0, "q3");
+    start_with(&again, 0, "q8");
     unsetenv("ACCEL_PACKED_BYTES");
     assert_int_equal(again.kept, 1);
     start_with(&again, 0, NULL);

@@ -31,17 +31,23 @@ static void find_folder(struct kept_list *list)
         list->folder[0] = '\0';
 }
 
-/* DRIVER-FINGERPRINT, or that with a suffix of a writer: anything else in the folder is not ours. */
+/* DRIVER-FINGERPRINT, DRIVER-weights-HASH, or one of these with a suffix of a writer: anything else in the folder is
+ * not ours. */
 static uint32_t take_name(const char *name, struct kept_file *out_file)
 {
-    const char *dash = strrchr(name, '-');
+    static const char infix[] = "-weights";
+    const char *dash = strrchr(name, '-'), *end = dash;
     size_t digits = dash == NULL ? 0 : strspn(dash + 1, "0123456789abcdef");
 
     if (dash == NULL || dash == name || digits != DIGITS || strlen(name) >= KEPT_NAME ||
         (dash[1 + DIGITS] != '\0' && dash[1 + DIGITS] != '.') || memchr(name, '.', (size_t)(dash - name)) != NULL)
         return 0;
     snprintf(out_file->name, sizeof out_file->name, "%s", name);
-    snprintf(out_file->driver, sizeof out_file->driver, "%.*s", (int)(dash - name), name);
+    out_file->weights =
+        (size_t)(dash - name) > strlen(infix) && strncmp(dash - strlen(infix), infix, strlen(infix)) == 0;
+    if (out_file->weights)
+        end -= strlen(infix);
+    snprintf(out_file->driver, sizeof out_file->driver, "%.*s", (int)(end - name), name);
     out_file->unfinished = dash[1 + DIGITS] != '\0';
     return 1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of compiled kernels that drivers keep: one file for each driver, device and version. */
+/* The folder of what is kept of drivers: a file of compiled kernels for each driver, device and version, and one of
+ * packed weights for each model, device and version. */
 #ifndef ACCELCTL_KEPT_H
 #define ACCELCTL_KEPT_H
 
@@ -12,6 +13,7 @@ struct kept_file {
     char driver[KEPT_NAME];
     uint64_t bytes;
     uint64_t seconds;    /* since it was written */
+    uint32_t weights;    /* 1: packed weights, else kernels */
     uint32_t unfinished; /* 1: beside its name, as a writer leaves it that is at work or was killed */
 };
 

@@ -25,8 +25,8 @@ static const struct option_row options[] = {
 };
 
 static const struct action_row actions[] = {
-    {"list", "", "the files of compiled kernels that drivers keep, with their sizes and ages", 0, 0, ACTION_NOTHING},
-    {"clear", "[DRIVER...]", "takes them away, those of all drivers or of these; runs compile them again", 0, 16,
+    {"list", "", "the files of compiled kernels and packed weights, with their sizes and ages", 0, 0, ACTION_NOTHING},
+    {"clear", "[DRIVER...]", "takes them away, those of all drivers or of these; runs make them again", 0, 16,
      ACTION_NOTHING},
     {"warm", "MODEL", "compiles what a run of the model needs, for its devices to keep", 1, 1, ACTION_FILES},
 };
@@ -70,9 +70,10 @@ static json_t *list_json(const struct kept_list *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const struct kept_file *f = &list->files[i];
 
-        json_array_append_new(files, json_pack("{s:o, s:o, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
-                                               json_text(f->driver), "bytes", (json_int_t)f->bytes, "seconds",
-                                               (json_int_t)f->seconds, "unfinished", (int)f->unfinished));
+        json_array_append_new(files, json_pack("{s:o, s:o, s:s, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
+                                               json_text(f->driver), "kind", f->weights ? "weights" : "kernels",
+                                               "bytes", (json_int_t)f->bytes, "seconds", (json_int_t)f->seconds,
+                                               "unfinished", (int)f->unfinished));
     }
     return json_pack("{s:o, s:I, s:o}", "folder", json_text(list->folder), "bytes", (json_int_t)list->bytes, "files",
                      files);
@@ -122,7 +123,7 @@ static int check_drivers(uint32_t json, const struct kept_list *list, const char
             found |= strcmp(list->files[i].driver, drivers[d]) == 0;
         if (found)
             continue;
-        snprintf(text, sizeof text, "cache clear: no kernels of a driver %.80s are kept", drivers[d]);
+        snprintf(text, sizeof text, "cache clear: nothing of a driver %.80s is kept", drivers[d]);
         return say(json, EXIT_USAGE, "usage", text, "accelctl cache list names the files of drivers");
     }
     return -1;
@@ -296,14 +297,18 @@ static int run(int count, char **arguments, const struct verb *verb)
 
 const struct verb verb_cache = {
     .name = "cache",
-    .summary =
-        "kernels that drivers have compiled and keep: which there are, taking them away, making them before a run",
+    .summary = "compiled kernels and packed weights that are kept: which there are, taking them away, making them "
+               "before a run",
     .arguments = "ACTION [ARGUMENT...]",
     .detail =
         "Devices whose compiler makes the kernels, as those of OpenCL and Vulkan do, keep them in "
         "$XDG_CACHE_HOME/accel/kernels (~/.cache/accel/kernels), a file for each driver, device and version; those of "
         "devices and versions that are gone stay until they are taken away. A folder that the option cache of a driver "
         "names is not looked at. Libraries below drivers may keep files of their own.\n"
+        "Drivers that pack weights, as cpu does with --set cpu.layout=panels, have the packed ones kept in the same "
+        "folder, a file for each model, device and version of the driver, which later runs map instead of packing "
+        "again; ACCEL_PACKED_BYTES limits them, and those that were used longest ago go first. --no-cache neither "
+        "reads nor writes them.\n"
         "warm loads the model as accelctl run would, with the same options, and takes a step of many tokens and one of "
         "a single token. A device that compiles for each size of a step may still have some to compile in a run.",
     .example =
