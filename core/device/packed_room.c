@@ -13,8 +13,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/base/env.h"
 #include "core/base/checked.h"
+#include "core/base/env.h"
 #include "core/device/packed.h"
 
 /* Of a disk's free space one file takes at most one part in so many. */
