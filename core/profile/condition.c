@@ -109,8 +109,8 @@ static int32_t read_list(const struct reading *r, struct accel_condition *condit
     for (const char *at = text; *at; at++)
         count += *at == ',';
     if (count > MOST_WORDS)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_LIMIT, "condition on %s: a list of over %u words",
-                                 condition->fact->name, MOST_WORDS);
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+                                 "condition on %s: a list of over %u words", condition->fact->name, MOST_WORDS);
     condition->literals = accel_arena_array(r->arena, count, sizeof(*condition->literals));
     if (condition->literals == NULL)
         return no_memory(r);

@@ -58,7 +58,7 @@ static int32_t refuse_scalar(struct reader *reader, const yaml_mark_t *mark)
 {
     char text[80];
     snprintf(text, sizeof(text), "text of over %u bytes", reader->limits->scalar);
-    return refuse_at(reader, mark, ACCEL_E_LIMIT, text);
+    return refuse_at(reader, mark, ACCEL_E_CORRUPT, text);
 }
 
 /* True where a tab is part of what stands before the first letter of a line, counted from 0. */
@@ -147,7 +147,7 @@ static int32_t append(struct reader *reader, struct accel_yaml_node *parent, str
     /* Keys are compared with one another, so mappings stay short whatever the kind of file. */
     uint32_t most = parent->kind == ACCEL_YAML_MAPPING ? ACCEL_YAML_CHILDREN : reader->limits->children;
     if (++parent->child_count > most)
-        return refuse_at(reader, mark, ACCEL_E_LIMIT, "too many entries in one mapping or list");
+        return refuse_at(reader, mark, ACCEL_E_CORRUPT, "too many entries in one mapping or list");
     if (parent->last)
         parent->last->next = node;
     else
@@ -174,7 +174,7 @@ static int32_t place(struct reader *reader, struct accel_yaml_node *node, const 
 {
     struct accel_yaml_node *parent, *key;
     if (++reader->node_count > reader->limits->nodes)
-        return refuse_at(reader, mark, ACCEL_E_LIMIT, "the file has too many entries");
+        return refuse_at(reader, mark, ACCEL_E_CORRUPT, "the file has too many entries");
     if (reader->depth == 0) {
         reader->root = node;
         return ACCEL_OK;
@@ -195,7 +195,7 @@ static int32_t open_node(struct reader *reader, enum accel_yaml_kind kind, const
     struct accel_yaml_node *node;
     int32_t code;
     if (reader->depth == ACCEL_YAML_DEPTH)
-        return refuse_at(reader, &event->start_mark, ACCEL_E_LIMIT, "nested too deeply");
+        return refuse_at(reader, &event->start_mark, ACCEL_E_CORRUPT, "nested too deeply");
     node = new_node(reader, kind, &event->start_mark);
     if (node == NULL)
         return ACCEL_E_MEMORY;
@@ -329,7 +329,7 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
     int32_t code;
     *out_root = NULL;
     if (bytes > limits->bytes)
-        return accel_error_set(error, ACCEL_E_LIMIT, "%.200s: %zu bytes, a %s has at most %u", path, bytes,
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: %zu bytes, a %s has at most %u", path, bytes,
                                limits->kind, limits->bytes);
     /* libyaml would guess UTF-16 from a byte order mark. */
     if (!accel_utf8_valid(data, bytes, &bad))

@@ -257,6 +257,21 @@ profile 0 list
 grep -qE 'accel.yaml +.*not trusted' "$work/out" || { cat "$work/out"; fail "list does not refuse what others may write"; }
 profile 4 show cuda
 one_error "not trusted"
+# What is over a limit of the language is malformed, for every verb that reads it, and no want of memory.
+chmod 644 "$work/accel.yaml"
+for wrong in large deep; do
+    printf 'accel-profile: 1\nabout: mine\n' >"$work/accel.yaml"
+    case $wrong in
+    large) awk 'BEGIN { for (i = 0; i < 20000; i++) print "# sixty bytes of a comment that nobody wants to read, over again" }' ;;
+    deep) awk 'BEGIN { printf "defaults: "; for (i = 0; i < 200; i++) printf "["; for (i = 0; i < 200; i++) printf "]" }' ;;
+    esac >>"$work/accel.yaml"
+    for verb in "plan $q8" "run $q8 -n 1" "profile lint $work/accel.yaml"; do
+        # shellcheck disable=SC2086 # words
+        try 3 sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$accelctl" $verb
+        grep -q 'accel.yaml: longer than 1048576 bytes\|accel.yaml:.*: nested too deeply' "$work/err" "$work/out" ||
+            { cat "$work/err"; fail "$wrong: not told by $verb"; }
+    done
+done
 rm "$work/accel.yaml"
 
 # ---- env ----
