@@ -56,6 +56,34 @@ for file in none.yaml empty zero.gguf text.gguf zeros.gguf; do
     [ -n "$(value findings.0.remedy)" ] || fail "no remedy in JSON: profile lint $file"
 done
 
+# What a config.json says, key by key: of another kind of model, of no kind at all, gone.
+while read -r change; do
+    rm -rf changed
+    mkdir changed
+    cp "$src"/tests/fixtures/qwen2-tied/* changed/
+    chmod 644 changed/config.json
+    sed "$change" "$src/tests/fixtures/qwen2-tied/config.json" >changed/config.json
+    cmp -s "$src/tests/fixtures/qwen2-tied/config.json" changed/config.json && fail "nothing is changed by $change"
+    remedied "$accelctl" run changed -n 2
+done <<'END'
+s/"silu"/"mish"/
+s/"silu"/7/
+s/Qwen2ForCausalLM/NobodyKnows/
+s/Qwen2ForCausalLM/Bert/;s/"qwen2"/"bert"/
+s/"full_attention"/"linear_attention"/
+s/"rope_type": "default"/"rope_type": "spiral"/
+s/"num_attention_heads": 4/"num_attention_heads": 5/
+s/"num_key_value_heads": 2/"num_key_value_heads": 3/
+s/"num_hidden_layers": 2/"num_hidden_layers": 3/
+s/"num_hidden_layers": 2/"num_hidden_layers": -2/
+s/"vocab_size": 288/"vocab_size": 1/
+s/"hidden_size": 72/"hidden_size": "many"/
+s/"hidden_size": 72,//
+s/^{/[/
+s/"tie_word_embeddings": true/"tie_word_embeddings": false/
+s/"eos_token_id": 2/"eos_token_id": 100000/
+END
+
 # Options and values that every verb has.
 for verb in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text text.txt m.gguf" "profile show cpu"; do
     while read -r option; do

@@ -124,27 +124,43 @@ static int32_t check_layer(const struct accel_model_file *file, const struct acc
     return code;
 }
 
-/* The function of the gate, by the names that files use. */
+/* Functions of the gate, by the names that files use. */
+static const struct {
+    const char *name;
+    uint32_t function;
+} gate_functions[] = {
+    {"silu", ACCEL_FN_SILU},          {"swish", ACCEL_FN_SILU},
+    {"gelu", ACCEL_FN_GELU},          {"gelu_pytorch_tanh", ACCEL_FN_GELU_TANH},
+    {"gelu_new", ACCEL_FN_GELU_TANH}, {"quick_gelu", ACCEL_FN_GELU_QUICK},
+    {"relu", ACCEL_FN_RELU},
+};
+
 static int32_t gate_function(const struct model_family *family, const struct accel_decoder_config *config,
                              uint32_t *out_function)
 {
-    static const struct {
-        const char *name;
-        uint32_t function;
-    } functions[] = {
-        {"silu", ACCEL_FN_SILU},          {"swish", ACCEL_FN_SILU},
-        {"gelu", ACCEL_FN_GELU},          {"gelu_pytorch_tanh", ACCEL_FN_GELU_TANH},
-        {"gelu_new", ACCEL_FN_GELU_TANH}, {"quick_gelu", ACCEL_FN_GELU_QUICK},
-        {"relu", ACCEL_FN_RELU},
-    };
     const char *name = config->activation == NULL ? family->activation : config->activation;
 
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (strcmp(functions[i].name, name) == 0) {
-            *out_function = functions[i].function;
+    for (size_t i = 0; i < sizeof gate_functions / sizeof *gate_functions; i++) {
+        if (strcmp(gate_functions[i].name, name) == 0) {
+            *out_function = gate_functions[i].function;
             return ACCEL_OK;
         }
     }
+    return ACCEL_E_UNSUPPORTED;
+}
+
+static int32_t refuse_gate(const char *path, const char *name, struct accel_error *error)
+{
+    char names[160] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof gate_functions / sizeof *gate_functions; i++) {
+        int count = snprintf(names + used, sizeof names - used, "%s%s", used == 0 ? "" : ", ", gate_functions[i].name);
+
+        used += count > 0 && (size_t)count < sizeof names - used ? (size_t)count : 0;
+    }
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: hidden_act \"%.60s\" has no implementation here", path, name);
+    accel_error_remedy(error, "functions that run: %s; a model with another one cannot be run here", names);
     return ACCEL_E_UNSUPPORTED;
 }
 
@@ -156,8 +172,7 @@ static int32_t check(const struct model_family *family, const struct accel_model
     int32_t code;
 
     if (gate_function(family, config, &function) != ACCEL_OK)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: hidden_act \"%s\" has no implementation here",
-                               accel_model_file_path(file), config->activation);
+        return refuse_gate(accel_model_file_path(file), config->activation, error);
     code = check_matrix(file, config, EMBEDDING, 0, config->vocabulary, config->hidden, 0, error);
     if (code == ACCEL_OK)
         code = check_norm(file, config, FINAL_NORM, 0, config->hidden, error);

@@ -77,6 +77,16 @@ static void fill_facts(struct accel_model *model)
     }
 }
 
+/* What can be done about a model whose file opens, where what refused it has not said more. */
+static void add_remedy(int32_t code, struct accel_error *error)
+{
+    if (code == ACCEL_E_UNSUPPORTED)
+        accel_error_remedy(error, "choose or convert to a model of a kind that runs: accelctl profile list models has "
+                                  "such by name");
+    else if (code == ACCEL_E_CORRUPT || code == ACCEL_E_INVALID)
+        accel_error_remedy(error, "its files are damaged, or do not belong together: get or convert the model again");
+}
+
 int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
                          struct accel_model **out_model, struct accel_error *error)
 {
@@ -96,6 +106,7 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     if (code == ACCEL_OK)
         code = model->family->check(model->family, model->file, &model->config, error);
     if (code != ACCEL_OK) {
+        add_remedy(code, error);
         accel_model_close(model);
         return code;
     }
