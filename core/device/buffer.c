@@ -9,7 +9,7 @@ static void buffer_destroy(struct accel_object *object)
 {
     struct accel_buffer *buffer = (struct accel_buffer *)object;
     if (buffer->handle != NULL)
-        buffer->handle->table->free(buffer->handle);
+        ACCEL_FREE_HANDLE(buffer->device, buffer->handle, "free of a buffer");
     else
         accel_memory_give(&object->context->memory, buffer->address);
     accel_object_release(&buffer->device->object);
@@ -37,7 +37,9 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     if (!ACCEL_CAN(handle->table, map))
         return ACCEL_OK;
     /* A buffer that the host cannot see is a buffer all the same. */
+    accel_call_begin(&call, device->object.context, device->driver, "map");
     code = handle->table->map(handle, &buffer->address, NULL);
+    accel_call_end(&call);
     if (code != ACCEL_OK)
         buffer->address = NULL;
     return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK

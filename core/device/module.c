@@ -14,7 +14,7 @@ static void module_destroy(struct accel_object *object)
     struct accel_module *module = (struct accel_module *)object;
     struct accel_memory *memory = &object->context->memory;
     if (module->handle != NULL)
-        module->handle->table->free(module->handle);
+        ACCEL_FREE_HANDLE(module->device, module->handle, "free of a module");
     free(module->blob);
     for (uint32_t g = 0; module->value_weights != NULL && g < module->graph_count; g++)
         accel_memory_give(memory, module->value_weights[g]);

@@ -44,6 +44,15 @@ struct accel_device {
     atomic_bool lost;
 };
 
+/** Frees a handle of the device's driver. While the driver does that, `slot_` names the call. */
+#define ACCEL_FREE_HANDLE(device_, handle_, slot_)                                                                     \
+    do {                                                                                                               \
+        struct accel_call call_;                                                                                       \
+        accel_call_begin(&call_, (device_)->object.context, (device_)->driver, slot_);                                 \
+        (handle_)->table->free(handle_);                                                                               \
+        accel_call_end(&call_);                                                                                        \
+    } while (0)
+
 /** A weight of a module: the same key in any of its graphs. */
 struct accel_module_weight {
     const struct accel_value *value;
@@ -233,6 +242,9 @@ int32_t accel_queue_pass(struct accel_queue *queue, const struct accel_work *con
                          struct accel_error *error);
 /** Waits on a driver's queue until a deadline on the clock, and releases what is done. */
 int32_t accel_queue_pass_wait(struct accel_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
+/** The slots of those names; `error` may be NULL. What they answer is the driver's own code. */
+int32_t accel_queue_pass_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error);
+int32_t accel_queue_pass_reset(struct accel_queue *queue, struct accel_error *error);
 /** Releases what steps that are done held; all of it when `everything`. */
 void accel_queue_reap(struct accel_queue *queue, bool everything);
 /** Waits until the driver has ended all of it, and releases what steps held; nothing where steps run in the caller's

@@ -20,7 +20,7 @@ static void queue_destroy(struct accel_object *object)
 {
     struct accel_queue *queue = (struct accel_queue *)object;
     if (queue->handle != NULL)
-        queue->handle->table->free(queue->handle);
+        ACCEL_FREE_HANDLE(queue->device, queue->handle, "free of a queue");
     accel_pool_crew_free(&queue->lent);
     accel_object_release(queue->scratch == NULL ? NULL : &queue->scratch->object);
     accel_memory_give(&object->context->memory, queue->held);
@@ -130,7 +130,7 @@ void accel_queue_drain(struct accel_queue *queue)
     if (queue->handle == NULL)
         return;
     if (last != 0 && accel_queue_pass_wait(queue, last, UINT64_MAX, NULL) != ACCEL_OK)
-        queue->handle->table->reset(queue->handle, NULL);
+        accel_queue_pass_reset(queue, NULL);
     accel_queue_reap(queue, true);
 }
 
@@ -269,7 +269,7 @@ int32_t accel_queue_completed(struct accel_queue *queue, uint64_t *out_value, st
     *out_value = atomic_load_explicit(&queue->completed, memory_order_acquire);
     if (queue->handle == NULL)
         return ACCEL_OK;
-    code = queue->handle->table->completed(queue->handle, out_value, error);
+    code = accel_queue_pass_completed(queue, out_value, error);
     return accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "completed", error);
 }
 
@@ -293,7 +293,7 @@ int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) 
     if (atomic_flag_test_and_set_explicit(&queue->busy, memory_order_acquire))
         return accel_error_set(error, ACCEL_E_BUSY, "another thread uses the queue");
     if (queue->handle != NULL) {
-        code = queue->handle->table->reset(queue->handle, error);
+        code = accel_queue_pass_reset(queue, error);
         code = accel_take_code(accel_device_note(queue->device, code), queue->device->driver, "reset", error);
     }
     if (code == ACCEL_OK)

@@ -10,10 +10,28 @@
 #include "core/device/object.h"
 #include "core/device/take.h"
 
+int32_t accel_queue_pass_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error)
+{
+    int32_t code;
+    accel_context_enter(queue->object.context, queue->device->driver, "completed");
+    code = queue->handle->table->completed(queue->handle, out_value, error);
+    accel_context_leave(queue->object.context);
+    return code;
+}
+
+int32_t accel_queue_pass_reset(struct accel_queue *queue, struct accel_error *error)
+{
+    int32_t code;
+    accel_context_enter(queue->object.context, queue->device->driver, "reset");
+    code = queue->handle->table->reset(queue->handle, error);
+    accel_context_leave(queue->object.context);
+    return code;
+}
+
 void accel_queue_reap(struct accel_queue *queue, bool everything)
 {
     uint64_t done = UINT64_MAX;
-    if (!everything && queue->handle->table->completed(queue->handle, &done, NULL) != ACCEL_OK)
+    if (!everything && accel_queue_pass_completed(queue, &done, NULL) != ACCEL_OK)
         return;
     while (queue->held_count != 0 && queue->held[queue->held_first].value <= done) {
         struct accel_object *object = queue->held[queue->held_first].object;

@@ -13,7 +13,7 @@ static void scratch_destroy(struct accel_object *object)
 {
     struct accel_scratch *scratch = (struct accel_scratch *)object;
     if (scratch->handle != NULL)
-        scratch->handle->table->free(scratch->handle);
+        ACCEL_FREE_HANDLE(scratch->device, scratch->handle, "free of a buffer");
     accel_memory_give(&object->context->memory, scratch->address);
     accel_object_release(&scratch->device->object);
 }

@@ -11,7 +11,7 @@ static void set_destroy(struct accel_object *object)
 {
     struct accel_set *set = (struct accel_set *)object;
     if (set->handle != NULL)
-        set->handle->table->free(set->handle);
+        ACCEL_FREE_HANDLE(set->queue->device, set->handle, "free of a set");
     for (uint32_t i = set->held_count; i > 0; i--)
         accel_object_release(set->held[i - 1]);
     accel_memory_give(&object->context->memory, set->held);

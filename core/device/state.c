@@ -16,7 +16,7 @@ static void state_destroy(struct accel_object *object)
     struct accel_state *state = (struct accel_state *)object;
     struct accel_memory *memory = &object->context->memory;
     if (state->handle != NULL)
-        state->handle->table->free(state->handle);
+        ACCEL_FREE_HANDLE(state->device, state->handle, "free of a state");
     for (uint32_t i = 0; state->memory != NULL && i < state->part_count; i++)
         accel_memory_give(memory, state->memory[i]);
     accel_memory_give(memory, state->parts);

@@ -67,9 +67,15 @@ static void name_blob(struct attempt *attempt)
     const char *build = attempt->plugin->info.build_id;
     uint8_t fingerprint[16] = {0};
     struct accel_hash128 hash;
+    struct accel_call call;
     uint64_t seed;
-    if (!ACCEL_CAN(table, fingerprint) || table->fingerprint(attempt->device->handle, fingerprint, NULL) != ACCEL_OK ||
-        attempt->input.failed)
+    int32_t code;
+    if (!ACCEL_CAN(table, fingerprint) || attempt->input.failed)
+        return;
+    accel_call_begin(&call, attempt->context, attempt->device->driver, "fingerprint");
+    code = table->fingerprint(attempt->device->handle, fingerprint, NULL);
+    accel_call_end(&call);
+    if (code != ACCEL_OK)
         return;
     seed = accel_hash64(fingerprint, sizeof(fingerprint), accel_hash64(build, strlen(build), 0));
     hash = accel_hash128(attempt->input.text, attempt->input.length, seed);

@@ -433,10 +433,17 @@ static void device_budget(const struct adder *a, struct accel_plan_budget *budge
     const struct accel_facts *facts = a->plan->device->info.facts;
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
+    struct accel_call call;
+    int32_t code = ACCEL_E_UNSUPPORTED;
     accel_plan_device_budget(a->plan, a->plan->device, budget);
     if (accel_plan_uses_host_memory(a->plan->device))
         return;
-    if (ACCEL_CAN(table, memory) && table->memory(a->device->handle, 0, &now, NULL) == ACCEL_OK) {
+    if (ACCEL_CAN(table, memory)) {
+        accel_call_begin(&call, a->device->object.context, a->device->driver, "memory");
+        code = table->memory(a->device->handle, 0, &now, NULL);
+        accel_call_end(&call);
+    }
+    if (code == ACCEL_OK) {
         /* A driver that has more free than there is has not measured: its facts are the better claim. */
         if (now.free > now.total || (facts->heaps[0].bytes != 0 && now.free > facts->heaps[0].bytes))
             return;
