@@ -73,20 +73,15 @@ static const struct option_row options[] = {
 
 /* What a signal handler may touch: the session to cancel. */
 static struct accel_session *volatile running;
-static volatile sig_atomic_t is_late; /* 1: a signal came when there was none */
 
+/* Also where what was to be interrupted has ended: a driver may hang in what is left. */
 static void on_interrupt(int number)
 {
     struct accel_session *session = running;
 
-    /* What was to be interrupted has ended: the numbers are being written. */
-    if (session == NULL && is_late)
-        blame_end_by(number);
-    is_late = session == NULL;
-    if (session == NULL)
-        return;
     blame_wait(number);
-    accel_session_cancel(session);
+    if (session != NULL)
+        accel_session_cancel(session);
 }
 
 /* The first signal asks to stop, a second one ends the command. */

@@ -21,10 +21,30 @@ static struct {
     uint32_t stop;
 } waiting = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Slots that take no time of their own: what compiles or runs may take minutes and hangs for no reason. */
+/* Slots that take no time of their own. What compiles, loads or runs may take minutes, and a run calls one slot over
+ * and over: both look like a call that hangs. */
 static uint32_t is_short(const char *slot)
 {
-    static const char *const slots[] = {"attach", "enumerate", "open", "close", "detach"};
+    static const char *const slots[] = {"attach",
+                                        "enumerate",
+                                        "open",
+                                        "close",
+                                        "detach",
+                                        "claim",
+                                        "estimate",
+                                        "scratch",
+                                        "set_create",
+                                        "queue_create",
+                                        "state_create",
+                                        "buffer_create",
+                                        "map",
+                                        "memory",
+                                        "fingerprint",
+                                        "free of a set",
+                                        "free of a module",
+                                        "free of a state",
+                                        "free of a buffer",
+                                        "free of a queue"};
 
     for (size_t i = 0; slot != NULL && i < sizeof slots / sizeof *slots; i++)
         if (strcmp(slots[i], slot) == 0)

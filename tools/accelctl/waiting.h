@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says on the error output which driver the command waits for, where one takes long to tell its devices or to open one:
- * nobody would know why nothing happens. */
+/* Says on the error output which driver the command waits for, where one takes long to tell its devices, to open one, to
+ * say what it supports or to make what a run needs: nobody would know why nothing happens. */
 #ifndef ACCELCTL_WAITING_H
 #define ACCELCTL_WAITING_H
 
