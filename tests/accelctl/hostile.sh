@@ -26,6 +26,16 @@ ended()
     LC_ALL=C grep -q "$(printf '[\033\233\377]')" "$work/err" && fail "$1: escapes are printed"
 }
 
+# slot_name SLOT: what the command calls it
+slot_name()
+{
+    case $1 in
+    set_free) echo "free of a set" ;;
+    module_free) echo "free of a module" ;;
+    *) echo "$1" ;;
+    esac
+}
+
 ended open=exit 1 'driver second, open: it ended the process'
 ended set_create=exit 1 'driver second, set_create: it ended the process'
 ended run=exit 1 'driver second, run: it ended the process'
@@ -39,6 +49,13 @@ unset MOCK_HOSTILE
 for slot in open set_create compile run; do
     ended $slot=_exit 1 "driver second, $slot: it ended the process (ACCEL_E_INTERNAL)"
 done
+# So is what ends the thread that calls, after which nobody would work and nobody would hear a signal.
+for slot in open claim estimate compile scratch set_create run set_free; do
+    ended $slot=thread 1 "driver second, $(slot_name $slot): it ended the thread that called it (ACCEL_E_INTERNAL)"
+done
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=run=thread try 1 "$accelctl" $hostile --json
+"$json" "$work/out" accelctl/error/1 || fail "the document of a thread that was ended"
 # What a driver fails with under a limit that it may not bear names that limit.
 # shellcheck disable=SC2086 # words
 MOCK_HOSTILE=run=-4 try 4 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" $hostile --no-cache
@@ -70,11 +87,14 @@ for none in '' , ,,; do
     one_error "--device names no device"
 done
 
-# A crash is named, and stays one; under a checker of addresses, too.
+# A crash is named, and stays one; under a checker of addresses, too. In what frees as well.
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_sigbus=0:handle_abort=0
 export ASAN_OPTIONS
 ended compile=abort 134 'driver second, compile: the process crashes in it with SIGABRT (ACCEL_E_INTERNAL)'
 ended run=bus 135 'driver second, run: the process crashes in it with SIGBUS (ACCEL_E_INTERNAL)'
+for slot in set_free module_free close; do
+    ended $slot=bus 135 "driver second, $(slot_name $slot): the process crashes in it with SIGBUS (ACCEL_E_INTERNAL)"
+done
 # A checker of addresses tells of a full stack itself.
 sanitized ||
     ended open=deep 139 'driver second, open: the process crashes in it with SIGSEGV (ACCEL_E_INTERNAL)'
@@ -160,19 +180,39 @@ await_hanging()
     done
 }
 
-# A signal while the driver hangs: the command ends without it.
-for signal in INT:130 TERM:143; do
+# A signal while the driver hangs: the command ends without it, also where the driver has blocked all signals.
+for how in INT:130:run=hang TERM:143:run=hang INT:130:set_create=hang INT:130:set_free=hang TERM:143:run=deaf; do
+    call=${how##*:}
+    signal=${how%:*}
     rm -f "$work/hangs"
     # shellcheck disable=SC2086 # words
-    MOCK_HANGS=$work/hangs MOCK_HOSTILE=run=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
+    MOCK_HANGS=$work/hangs MOCK_HOSTILE=$call "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
     pid=$!
     await_hanging
     kill -${signal%:*} $pid
+    (sleep 60 && kill -KILL $pid) 2>/dev/null &
+    watchdog=$!
     wait $pid
-    is $? ${signal#*:} "status after SIG${signal%:*} in a driver that hangs"
-    grep -qF 'driver second, run: it does not end' "$work/err" ||
-        { cat "$work/err"; fail "the driver that hangs is not told"; }
+    status=$?
+    kill $watchdog 2>/dev/null
+    is $status ${signal#*:} "status after SIG${signal%:*} in $call"
+    grep -qF "driver second, $(slot_name ${call%=*}): it does not end" "$work/err" ||
+        { cat "$work/err"; fail "the driver that hangs is not told: $call"; }
 done
+# What hangs while it is planned is named while it does, and ends with the signal at once.
+rm -f "$work/hangs"
+# shellcheck disable=SC2086 # words
+MOCK_HANGS=$work/hangs MOCK_HOSTILE=claim=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
+pid=$!
+tries=0
+until grep -q 'waiting for driver second in claim, for 5 seconds so far' "$work/err" || [ $tries -ge 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+[ $tries -lt 600 ] || fail "a driver that hangs in claim is not named"
+kill -TERM $pid
+wait $pid
+is $? 143 "status after SIGTERM in claim"
 
 # Also where the caller has blocked them.
 if env --block-signal=ALRM true 2>/dev/null; then

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =_exit, =gone (by the call of the system itself), =abort, =bus, =deep (of calls), =hang, =mask, =terminal,
- * =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text. compile=slow is none:
- * it takes a minute and asks whether to go on. */
+ * SLOT=exit, =_exit, =gone (by the call of the system itself), =thread (ends the thread that calls), =abort, =bus, =deep
+ * (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all signals blocked), =mask, =print,
+ * =terminal, =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text. compile=slow
+ * is none: it takes a minute and asks whether to go on. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -42,6 +44,22 @@ static uint32_t go_deep(uint32_t depth)
     return depth == UINT32_MAX ? 0 : go_deep(depth + 1) + (uint32_t)frame[depth % sizeof(frame)];
 }
 
+static void crash(void)
+{
+    raise(SIGSEGV);
+}
+
+/* As libraries of vendors do, by both ways. */
+static void print(const char *slot)
+{
+    static const char words[] = "the vendor's runtime says hello\n";
+    printf("in %s, ", slot);
+    fflush(stdout);
+    if (write(STDOUT_FILENO, words, sizeof(words) - 1) < 0)
+        abort();
+    printf("and once more, which stays in the buffer\n");
+}
+
 static int32_t before(const char *slot, struct accel_error *error)
 {
     const char *how = getenv("MOCK_HOSTILE");
@@ -68,6 +86,19 @@ static int32_t before(const char *slot, struct accel_error *error)
         _exit(0);
     if (strcmp(how, "gone") == 0)
         syscall(SYS_exit_group, 0);
+    if (strcmp(how, "thread") == 0)
+        pthread_exit(NULL);
+    if (strcmp(how, "late") == 0)
+        return atexit(crash) == 0 ? ACCEL_OK : ACCEL_E_MEMORY;
+    if (strcmp(how, "print") == 0) {
+        print(slot);
+        return ACCEL_OK;
+    }
+    if (strcmp(how, "deaf") == 0) {
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, NULL);
+        how = "hang";
+    }
     if (strcmp(how, "hang") == 0 || strcmp(how, "slow") == 0)
         tell_hanging();
     if (strcmp(how, "slow") == 0 || strcmp(how, "crew") == 0)

@@ -45,6 +45,48 @@ static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const 
     return ACCEL_E_DEVICE_LOST;
 }
 
+static int32_t set_free(struct accel_driver_set *set) ACCEL_NOEXCEPT
+{
+    begin("set_free", &(struct accel_error){0});
+    return real.set->free(set);
+}
+
+static int32_t module_free(struct accel_driver_module *module) ACCEL_NOEXCEPT
+{
+    begin("module_free", &(struct accel_error){0});
+    return real.module->free(module);
+}
+
+static int32_t scratch(struct accel_driver_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+                       uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = begin("scratch", error);
+    return code != ACCEL_OK ? code
+                            : real.module->scratch(module, program, symbols, ranks, out_bytes, out_alignment, error);
+}
+
+static int32_t claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
+                     const struct accel_compile_options *options, const struct accel_claim_sink *sink,
+                     struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = begin("claim", error);
+    return code != ACCEL_OK ? code : real.device->claim(device, graphs, graph_count, options, sink, error);
+}
+
+static int32_t estimate(struct accel_driver_device *device, const struct accel_graph *const *graphs,
+                        uint32_t graph_count, const struct accel_compile_options *options,
+                        const struct accel_estimate_sink *sink, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = begin("estimate", error);
+    return code != ACCEL_OK ? code : real.device->estimate(device, graphs, graph_count, options, sink, error);
+}
+
+static int32_t close_device(struct accel_driver_device *device, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = begin("close", error);
+    return code != ACCEL_OK ? code : real.device->close(device, error);
+}
+
 static int32_t set_create(struct accel_driver_module *module, const struct accel_set_description *description,
                           struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -56,6 +98,7 @@ static int32_t set_create(struct accel_driver_module *module, const struct accel
     real.set = (*out_set)->table;
     set_table = *real.set;
     set_table.run = run;
+    set_table.free = set_free;
     (*out_set)->table = &set_table;
     return ACCEL_OK;
 }
@@ -76,6 +119,8 @@ static int32_t compile(struct accel_driver_device *device, const struct accel_gr
     real.module = (*out_module)->table;
     module_table = *real.module;
     module_table.set_create = set_create;
+    module_table.scratch = scratch;
+    module_table.free = module_free;
     (*out_module)->table = &module_table;
     return ACCEL_OK;
 }
@@ -96,6 +141,10 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
     real.device = (*out_device)->table;
     device_table = *real.device;
     device_table.compile = compile;
+    device_table.claim = claim;
+    device_table.close = close_device;
+    if (device_table.estimate != NULL)
+        device_table.estimate = estimate;
     (*out_device)->table = &device_table;
     return ACCEL_OK;
 }

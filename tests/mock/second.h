@@ -12,8 +12,11 @@
 struct second_control {
     uint64_t runs;   /* that the device has done */
     uint64_t losing; /* the run from which on it is lost, counted from 1; 0: it never is */
-    int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what "open", "compile", "set_create" and
-                                                                       "run" do first; a failure is their answer */
+    int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what a slot does first, by its name:
+                                                                       "open", "claim", "estimate", "compile",
+                                                                       "scratch", "set_create", "run", "set_free",
+                                                                       "module_free", "close"; a failure is the answer
+                                                                       of all but the frees */
     int32_t (*compiling)(const struct accel_task *task, struct accel_error *error); /* NULL, or the same of compile */
 };
 

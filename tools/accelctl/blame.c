@@ -83,6 +83,16 @@ static void at_exit(void)
     end_now(EXIT_FAILED);
 }
 
+void blame_thread(void)
+{
+    struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = crash_remedy(), .status = EXIT_FAILED};
+
+    say_what(&ending,
+             name_driver(&ending) ? "it ended the thread that called it"
+                                  : "a library ended the thread of the command before its work was done",
+             NULL);
+}
+
 uint32_t blame_exit(void)
 {
     const char *driver, *slot;
@@ -140,6 +150,17 @@ static void on_crash(int number)
 
 /* The user's signals, which end the command wherever it is. */
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+void blame_spare(sigset_t *mask)
+{
+    sigset_t present;
+
+    sigdelset(mask, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, NULL, &present);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!sigismember(&present, ends[i]))
+            sigdelset(mask, ends[i]);
+}
 
 /* Now: what is changed in the midst of a driver's call is taken for the driver's doing and put back. What somebody else
  * handles, such as a checker of addresses, stays his; what the caller ignores, as nohup does, stays ignored. */

@@ -4,6 +4,7 @@
 #define ACCELCTL_BLAME_H
 
 #include <accel/context.h>
+#include <signal.h>
 
 /* How long an interrupted command may stay in a driver. */
 enum { BLAME_SECONDS = 5 };
@@ -19,6 +20,13 @@ void blame_watch(const struct accel_context *context);
 /* 1 and the driver's name is said where one is in a call of what is watched: whoever ends the process now is that
  * driver. */
 uint32_t blame_exit(void);
+
+/* Somebody has ended the thread that the verb ran in: says so, and which driver it was in. */
+void blame_thread(void);
+
+/* Takes out of a mask what ends the command and is not blocked in the calling thread, for another thread that shall
+ * hear it where no other one does. */
+void blame_spare(sigset_t *mask);
 
 /* The verb has ended by itself, or another program takes the place of this one. The caller's mask is put back. */
 void blame_done(void);

@@ -4,6 +4,7 @@
 #include "tools/accelctl/waiting.h"
 
 #include <accel/calling.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/accelctl/blame.h"
+#include "tools/accelctl/end_now.h"
+#include "tools/accelctl/verb.h"
+
 /* The one thread of the process, and what it looks at. */
 static struct {
     const struct accel_context *context;
     pthread_t thread;
     pthread_mutex_t mutex;
+    pthread_mutex_t works; /* the thread that works holds it, and the system tells where that has ended */
     pthread_cond_t ended;
     pid_t process; /* that has the thread: a child that was forked has none; 0: none has */
     uint32_t stop;
@@ -52,6 +58,15 @@ static uint32_t is_short(const char *slot)
     return 0;
 }
 
+/* A driver that ends the thread that called it leaves a process that nobody works in. */
+static void end_without_worker(void)
+{
+    if (pthread_mutex_trylock(&waiting.works) != EOWNERDEAD)
+        return;
+    blame_thread();
+    end_now(EXIT_FAILED);
+}
+
 static void *look(void *data)
 {
     const char *driver = NULL, *slot = NULL;
@@ -67,6 +82,7 @@ static void *look(void *data)
         next.tv_sec++;
         if (pthread_cond_timedwait(&waiting.ended, &waiting.mutex, &next) == 0)
             continue;
+        end_without_worker();
         accel_context_calling(waiting.context, &now_driver, &now_slot);
         seconds = now_driver != NULL && now_driver == driver && now_slot == slot && is_short(slot) ? seconds + 1 : 0;
         driver = now_driver;
@@ -79,10 +95,21 @@ static void *look(void *data)
     return NULL;
 }
 
+static void hold_works(void)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&waiting.works, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    pthread_mutex_lock(&waiting.works);
+}
+
 void waiting_begin(const struct accel_context *context)
 {
     pthread_condattr_t attributes;
-    sigset_t all, before;
+    sigset_t others, before;
 
     if (waiting.process == getpid())
         return;
@@ -93,9 +120,12 @@ void waiting_begin(const struct accel_context *context)
     pthread_condattr_destroy(&attributes);
     waiting.context = context;
     waiting.stop = 0;
-    /* Signals are for the thread that works. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    hold_works();
+    /* Signals are for the thread that works; those that end the command are heard here where a driver has blocked them
+     * there, or has ended it. */
+    sigfillset(&others);
+    blame_spare(&others);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     waiting.process = pthread_create(&waiting.thread, NULL, look, NULL) == 0 ? getpid() : 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -110,5 +140,7 @@ void waiting_end(void)
     pthread_mutex_unlock(&waiting.mutex);
     pthread_join(waiting.thread, NULL);
     pthread_cond_destroy(&waiting.ended);
+    pthread_mutex_unlock(&waiting.works);
+    pthread_mutex_destroy(&waiting.works);
     waiting.process = 0;
 }
