@@ -74,6 +74,29 @@ ended run=-14 1 'driver second: run says that it was cancelled'
 ended open=terminal 1 'driver second, open: ?[31mred???'
 ended run=terminal 1 'driver second, run: ?[31mred???'
 
+# What a driver and the libraries below it print goes to the error output: texts and documents stay whole.
+for slot in open claim estimate compile scratch set_create run set_free module_free close; do
+    # shellcheck disable=SC2086 # words
+    MOCK_HOSTILE=$slot=print try 0 "$accelctl" $hostile
+    is "$(cat "$work/out")" "$text" "text beside a driver that prints in $slot"
+    is "$(grep -c '^and once more, which stays in the buffer' "$work/err" | sed 's/[1-9][0-9]*/some/')" some \
+        "lines of a driver that prints in $slot"
+    # shellcheck disable=SC2086 # words
+    MOCK_HOSTILE=$slot=print try 0 "$accelctl" $hostile --json
+    "$json" "$work/out" accelctl/run/1 || fail "the document beside a driver that prints in $slot"
+done
+MOCK_HOSTILE=claim=print try 0 "$accelctl" plan "$q8" --drivers "$work/drivers" --device second --json
+"$json" "$work/out" accelctl/plan/2 || fail "the plan beside a driver that prints"
+# Without a standard output, and without an error output.
+# shellcheck disable=SC2086 # words
+for json_too in '' --json; do
+    MOCK_HOSTILE=run=print try 1 sh -c 'exec "$@" >&-' sh "$accelctl" $hostile $json_too
+    grep -q 'cannot write to the standard output' "$work/err" || fail "nothing says that there is no standard output"
+done
+# shellcheck disable=SC2086 # words
+MOCK_HOSTILE=run=print try 0 sh -c 'exec "$@" 2>&-' sh "$accelctl" $hostile
+is "$(cat "$work/out")" "$text" "text without an error output"
+
 # A file that cannot be written is no input. /proc takes none.
 try 1 "$accelctl" snapshot /proc/x.json
 one_error "remedy: make room on the disk of /proc, or name a file"

@@ -48,7 +48,7 @@ tests_fuzz_fuzz_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_fuzz_fuzz_driver_LDADD = libaccel-core.la $(CMOCKA_LIBS)
 # The files of the commands that read what they are given; tests/fuzz/run takes the same.
 fuzz_tools_readers = tools/accelctl/bench_against.c tools/accelctl/bench_rows.c tools/accelctl/certificate.c \
-	tools/accelctl/prompt.c tools/accelctl/prompt_lines.c tools/accelctl/clean_text.c tools/accelctl/say.c tools/accelctl/space.c \
+	tools/accelctl/prompt.c tools/accelctl/prompt_lines.c tools/accelctl/clean_text.c tools/accelctl/output.c tools/accelctl/say.c tools/accelctl/space.c \
 	tools/accel-conform/known.c
 endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/empty.json tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \

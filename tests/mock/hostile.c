@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =_exit, =gone (by the call of the system itself), =thread (ends the thread that calls), =abort, =bus, =deep
- * (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all signals blocked), =mask, =print,
- * =terminal, =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text. compile=slow
- * is none: it takes a minute and asks whether to go on. */
+ * SLOT=exit, =_exit, =gone (by the call of the system itself), =thread (ends the thread that calls), =abort, =bus,
+ * =deep (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all signals blocked), =mask,
+ * =print, =terminal, =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text.
+ * compile=slow is none: it takes a minute and asks whether to go on. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

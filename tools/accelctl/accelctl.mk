@@ -56,6 +56,8 @@ accelctl_sources = \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/option.c \
+	%D%/output.c \
+	%D%/output.h \
 	%D%/page.c \
 	%D%/page.h \
 	%D%/print_more.c \

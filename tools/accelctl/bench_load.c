@@ -143,7 +143,7 @@ static void be_child(const struct bench *bench, const struct start *start, const
 
     signal(SIGINT, blame_end_by);
     signal(SIGTERM, blame_end_by);
-    if (start->quiet && (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0))
+    if (start->quiet && (null < 0 || dup2(null, output_file()) < 0 || dup2(null, STDERR_FILENO) < 0))
         _exit(EXIT_FAILED);
     code = start_once(bench, start, driver, &answer);
     if (write(handle, &answer, sizeof answer) != (ssize_t)sizeof answer && code == EXIT_DONE)

@@ -25,16 +25,16 @@ static void print_sequence(const struct bench_sequence *one)
 {
     char a[32], b[32];
 
-    printf("  %-17s %7s Gmac/s  median %-7s %s\n", one->sequence->name, number_text(1e-9 * one->rate.most, a),
-           number_text(1e-9 * one->rate.median, b), one->sequence->words);
+    print("  %-17s %7s Gmac/s  median %-7s %s\n", one->sequence->name, number_text(1e-9 * one->rate.most, a),
+          number_text(1e-9 * one->rate.median, b), one->sequence->words);
 }
 
 static void print_memory(const char *name, const struct measure_spread *rate, const char *words)
 {
     char a[32], b[32];
 
-    printf("  %-17s %7s GB/s    median %-7s %s\n", name, number_text(1e-9 * rate->most, a),
-           number_text(1e-9 * rate->median, b), words);
+    print("  %-17s %7s GB/s    median %-7s %s\n", name, number_text(1e-9 * rate->most, a),
+          number_text(1e-9 * rate->median, b), words);
 }
 
 static void print_device(const struct bench_machine *machine)
@@ -44,13 +44,13 @@ static void print_device(const struct bench_machine *machine)
     if (!machine->is_device)
         return;
     if (machine->device_copy.count == 0) {
-        printf("  %-17s not measured: %s\n", "device copy", machine->device_reason);
+        print("  %-17s not measured: %s\n", "device copy", machine->device_reason);
         return;
     }
     snprintf(line, sizeof line, "%s, bytes read and written together",
              bytes_text((uint64_t)machine->device_bytes, size));
     print_memory("device copy", &machine->device_copy, line);
-    printf("  %-17s not measured: no sequence of instructions is known for it\n", "device products");
+    print("  %-17s not measured: no sequence of instructions is known for it\n", "device products");
 }
 
 static void print_machine(const struct bench *bench)
@@ -60,18 +60,18 @@ static void print_machine(const struct bench *bench)
 
     snprintf(line, sizeof line, "%s, %u thread%s, %s", fact_text(bench, "processor"), machine->threads,
              machine->threads == 1 ? "" : "s", fact_text(bench, "device"));
-    print_wrapped((uint32_t)printf("machine  "), 9, line);
+    print_wrapped((uint32_t)print("machine  "), 9, line);
     if (bench->path != NULL) {
         if (json_object_get(bench->facts, "model") != NULL)
             snprintf(line, sizeof line, "%s: %s", bench->path, fact_text(bench, "model"));
         else
             snprintf(line, sizeof line, "%s", bench->path);
-        print_wrapped((uint32_t)printf("model    "), 9, line);
+        print_wrapped((uint32_t)print("model    "), 9, line);
     }
     if (!machine->measured)
         return;
-    printf("\n%slimits, measured now: the best of several rounds, and their median%s\n", paint(PAINT_HEADING),
-           paint(PAINT_PLAIN));
+    print("\n%slimits, measured now: the best of several rounds, and their median%s\n", paint(PAINT_HEADING),
+          paint(PAINT_PLAIN));
     snprintf(line, sizeof line, "%s, %s pages", bytes_text((uint64_t)machine->memory.bytes, size),
              machine->memory.huge ? "huge" : "small");
     print_memory("memory read", &machine->memory.read, line);
@@ -90,13 +90,13 @@ static void print_peer(const struct bench_row *row)
     double ours, theirs;
 
     if (!row->has_peer || row->peer.median <= 0) {
-        printf("  %8s %6s", "-", "-");
+        print("  %8s %6s", "-", "-");
         return;
     }
     ours = row->time.median;
     theirs = row->peer.median;
-    printf("  %8s %6s", number_text(bench_row_value(row, theirs), a),
-           row->time.count == 0 ? "-" : number_text(theirs / ours, b));
+    print("  %8s %6s", number_text(bench_row_value(row, theirs), a),
+          row->time.count == 0 ? "-" : number_text(theirs / ours, b));
 }
 
 static uint32_t is_operator(const struct bench_row *row)
@@ -122,21 +122,21 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     char a[32], b[32], c[32], range[80], limit[100] = "";
 
     if (row->time.count == 0) {
-        printf("%-*s %8s %13s %-6s", names_width(bench), row->name, "-", "", row->unit);
+        print("%-*s %8s %13s %-6s", names_width(bench), row->name, "-", "", row->unit);
     } else {
         snprintf(range, sizeof range, "%s - %s",
                  number_text(bench_row_value(row, is_time ? row->time.lower : row->time.upper), a),
                  number_text(bench_row_value(row, is_time ? row->time.upper : row->time.lower), b));
-        printf("%-*s %8s %13s %-6s", names_width(bench), row->name,
-               number_text(bench_row_value(row, row->time.median), c), range, row->unit);
+        print("%-*s %8s %13s %-6s", names_width(bench), row->name,
+              number_text(bench_row_value(row, row->time.median), c), range, row->unit);
     }
     if (row->limit > 0)
         snprintf(limit, sizeof limit, " %8s %3.0f %%  %s", number_text(bench_row_value(row, row->limit), a),
                  100 * row->limit / row->time.median, row->limit_name);
-    printf("%-*s", bench->peer == NULL ? 0 : 31, limit);
+    print("%-*s", bench->peer == NULL ? 0 : 31, limit);
     if (bench->peer != NULL)
         print_peer(row);
-    printf("\n");
+    print("\n");
 }
 
 static uint32_t count_rows(const struct bench *bench, uint32_t operators)
@@ -152,11 +152,11 @@ static void print_tests(const struct bench *bench)
 {
     if (count_rows(bench, 0) == 0)
         return;
-    printf("\n%s%-*s %8s %13s %-6s %8s %5s  %-*s", paint(PAINT_HEADING), names_width(bench), "test", "median",
-           "quartiles", "", "limit", "of it", bench->peer == NULL ? 0 : 14, "bound by");
+    print("\n%s%-*s %8s %13s %-6s %8s %5s  %-*s", paint(PAINT_HEADING), names_width(bench), "test", "median",
+          "quartiles", "", "limit", "of it", bench->peer == NULL ? 0 : 14, "bound by");
     if (bench->peer != NULL)
-        printf("  %8s %6s", bench_peer_name(bench->peer), "ratio");
-    printf("%s\n", paint(PAINT_PLAIN));
+        print("  %8s %6s", bench_peer_name(bench->peer), "ratio");
+    print("%s\n", paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < bench->count; i++)
         if (!is_operator(&bench->rows[i]))
             print_row(bench, &bench->rows[i]);
@@ -166,23 +166,23 @@ static void print_operator(const struct bench_row *row)
 {
     char a[32], b[32], c[32], d[32], e[32];
 
-    printf("%-36s %9s %8s %8s", row->name, number_text(1e6 * row->time.median, a),
-           number_text(1e-9 * row->cost.bytes / row->time.median, b),
-           number_text(1e-9 * bench_cost_products(&row->cost) / row->time.median, c));
+    print("%-36s %9s %8s %8s", row->name, number_text(1e6 * row->time.median, a),
+          number_text(1e-9 * row->cost.bytes / row->time.median, b),
+          number_text(1e-9 * bench_cost_products(&row->cost) / row->time.median, c));
     if (row->limit > 0)
-        printf(" %3.0f %%  %s", 100 * row->limit / row->time.median, row->limit_name);
+        print(" %3.0f %%  %s", 100 * row->limit / row->time.median, row->limit_name);
     if (row->has_peer)
-        printf("   before %s us, ratio %s", number_text(1e6 * row->peer.median, d),
-               number_text(row->peer.median / row->time.median, e));
-    printf("\n");
+        print("   before %s us, ratio %s", number_text(1e6 * row->peer.median, d),
+              number_text(row->peer.median / row->time.median, e));
+    print("\n");
 }
 
 static void print_operators(const struct bench *bench)
 {
     if (count_rows(bench, 1) == 0)
         return;
-    printf("\n%s%-36s %9s %8s %8s %5s  %s%s\n", paint(PAINT_HEADING), "operator", "us", "GB/s", "Gmac/s", "of it",
-           "limit", paint(PAINT_PLAIN));
+    print("\n%s%-36s %9s %8s %8s %5s  %s%s\n", paint(PAINT_HEADING), "operator", "us", "GB/s", "Gmac/s", "of it",
+          "limit", paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < bench->count; i++)
         if (is_operator(&bench->rows[i]) && bench->rows[i].time.count > 0)
             print_operator(&bench->rows[i]);
@@ -194,17 +194,17 @@ static void print_end(const struct bench *bench)
     json_t *warning;
 
     if (bench->count > 0) {
-        printf("\n");
+        print("\n");
         print_wrapped(0, 0,
                       "Medians with quartiles; \"limit\" is what the machine allows by the limits above, \"of it\" "
                       "the part that was reached.");
     }
     if (bench->peer != NULL)
-        print_wrapped((uint32_t)printf("against  "), 9, bench_peer_title(bench->peer));
+        print_wrapped((uint32_t)print("against  "), 9, bench_peer_title(bench->peer));
     json_array_foreach(bench->warnings, i, warning)
-        print_wrapped((uint32_t)printf("note     "), 9, json_string_value(warning));
+        print_wrapped((uint32_t)print("note     "), 9, json_string_value(warning));
     if (bench->interrupted)
-        printf("interrupted: what was measured until then\n");
+        print("interrupted: what was measured until then\n");
 }
 
 void bench_print(const struct bench *bench)

@@ -66,7 +66,7 @@ static void say_exit(void)
     char full[SPACE_TEXT];
     struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = crash_remedy(), .status = EXIT_FAILED};
 
-    fflush(stdout);
+    fflush(output());
     if (space_is_short(full))
         ending.remedy = full;
     say_what(&ending,

@@ -210,7 +210,7 @@ void print_recording(const struct accel_context *context)
     if (recording == NULL)
         return;
     snprintf(line, sizeof line, "%s%s%s", recording->path, recording->about[0] != '\0' ? ": " : "", recording->about);
-    print_wrapped((uint32_t)printf("recorded machine "), 2, line);
+    print_wrapped((uint32_t)print("recorded machine "), 2, line);
 }
 
 /* Writes `before` and `length` bytes of `text` to *at, which has room for them and moves behind their zero byte. */

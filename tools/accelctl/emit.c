@@ -140,23 +140,23 @@ static void print_setting(const struct accel_plan_setting *setting)
 {
     char copy[400];
 
-    printf("%s = %s%s%s (%s)", setting->key, setting->value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
-           short_places(setting->place, copy, sizeof copy));
+    print("%s = %s%s%s (%s)", setting->key, setting->value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
+          short_places(setting->place, copy, sizeof copy));
 }
 
 static void print_flag(const struct accel_plan_setting *setting, const char *flag, FILE *flags)
 {
-    printf("#   %-24s ", flag);
+    print("#   %-24s ", flag);
     print_setting(setting);
-    printf("\n");
+    print("\n");
     fprintf(flags, " \\\n    %s", flag);
 }
 
 static void print_unsaid(const struct accel_plan_setting *setting, const char *reason)
 {
-    printf("#   ");
+    print("#   ");
     print_setting(setting);
-    printf(": %s\n", reason);
+    print(": %s\n", reason);
 }
 
 /* The flags of one setting, with a comment; where `flags` is NULL, what cannot be said of it. What nobody set is as the
@@ -200,20 +200,20 @@ static void emit_processors(const struct accel_plan *plan, FILE *flags)
             return;
         mask |= (uint64_t)1 << processor;
     }
-    printf("#   -C 0x%-19" PRIx64 " cpu.pin = true\n", mask);
+    print("#   -C 0x%-19" PRIx64 " cpu.pin = true\n", mask);
     fprintf(flags, " \\\n    -C 0x%" PRIx64 " --cpu-strict 1", mask);
 }
 
 /* A path for the shell. */
 static void print_quoted(const char *text)
 {
-    putchar('\'');
+    print_char('\'');
     for (; *text != '\0'; text++)
         if (*text == '\'')
-            fputs("'\\''", stdout);
+            fputs("'\\''", output());
         else
-            putchar(*text);
-    putchar('\'');
+            print_char(*text);
+    print_char('\'');
 }
 
 /* Devices that hold layers. */
@@ -243,7 +243,7 @@ static void emit_split(const struct accel_plan *plan, const struct program *prog
         snprintf(flag, sizeof flag, "--split-mode layer");
     else
         snprintf(flag, sizeof flag, "--pipeline-parallel-size %u", devices);
-    printf("#   %-24s layers on %u devices\n", flag, devices);
+    print("#   %-24s layers on %u devices\n", flag, devices);
     fprintf(flags, " \\\n    %s", flag);
 }
 
@@ -254,8 +254,8 @@ static void emit_warning(const struct accel_plan *plan)
     char text[32];
 
     if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && !fit.fits)
-        printf("# IT DOES NOT FIT as planned: short by %s. accelctl plan --fit tries what can be changed.\n",
-               bytes_text(fit.short_by, text));
+        print("# IT DOES NOT FIT as planned: short by %s. accelctl plan --fit tries what can be changed.\n",
+              bytes_text(fit.short_by, text));
 }
 
 /* Layers that run on the processors, or all of them there. */
@@ -273,7 +273,7 @@ static void emit_layers(const struct opened *opened, FILE *flags)
     if (!on_processors && layers == 0)
         return;
     snprintf(flag, sizeof flag, "-ngl %" PRIu64, on_processors ? 0 : layers + 1 - (last > layers ? layers : last));
-    printf("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
+    print("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
     fprintf(flags, " \\\n    %s", flag);
 }
 
@@ -289,9 +289,9 @@ int emit_call(const struct opened *opened, const char *name)
 
     if (flags == NULL)
         return say(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the call", NULL);
-    printf("#!/bin/sh\n# %s as accelctl planned it.\n", program->name);
+    print("#!/bin/sh\n# %s as accelctl planned it.\n", program->name);
     emit_warning(plan);
-    printf("# Flags and the settings that they come from:\n");
+    print("# Flags and the settings that they come from:\n");
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
     if (program->places) {
@@ -300,14 +300,14 @@ int emit_call(const struct opened *opened, const char *name)
     }
     emit_split(plan, program, flags);
     if (!accel_model_description_is_file(model))
-        printf("# The model is not here: put the path of its file in the place of %s.\n", path);
-    printf("# What %s cannot be told:\n", program->name);
+        print("# The model is not here: put the path of its file in the place of %s.\n", path);
+    print("# What %s cannot be told:\n", program->name);
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), NULL);
     fclose(flags);
-    printf("exec %s", program->call);
+    print("exec %s", program->call);
     print_quoted(path);
-    printf("%s\n", text == NULL ? "" : text);
+    print("%s\n", text == NULL ? "" : text);
     free(text);
     return EXIT_DONE;
 }

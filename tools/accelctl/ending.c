@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/clean_text.h"
+#include "tools/accelctl/output.h"
 
 /* Of one piece or remedy; paths are shorter. */
 enum { ENDING_TEXT = 4096 };
@@ -45,7 +46,7 @@ static void write_clean(const char *text)
 
     clean_text(text, clean, sizeof clean);
     if (is_json)
-        write_escaped(STDOUT_FILENO, clean);
+        write_escaped(output_file(), clean);
     else
         write_text(STDERR_FILENO, clean);
 }
@@ -74,15 +75,15 @@ static void say_document(const struct ending *ending)
     const char digits[] = {(char)('0' + ending->status / 100), (char)('0' + ending->status / 10 % 10),
                            (char)('0' + ending->status % 10), '\0'};
 
-    write_text(STDOUT_FILENO, "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
-    write_text(STDOUT_FILENO, ending->code);
-    write_text(STDOUT_FILENO, "\",\n    \"text\": \"");
+    write_text(output_file(), "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
+    write_text(output_file(), ending->code);
+    write_text(output_file(), "\",\n    \"text\": \"");
     write_pieces(ending);
-    write_text(STDOUT_FILENO, "\",\n    \"remedy\": \"");
+    write_text(output_file(), "\",\n    \"remedy\": \"");
     write_clean(ending->remedy == NULL ? "" : ending->remedy);
-    write_text(STDOUT_FILENO, "\",\n    \"exit\": ");
-    write_text(STDOUT_FILENO, digits + (ending->status < 10 ? 2 : ending->status < 100 ? 1 : 0));
-    write_text(STDOUT_FILENO, "\n  }\n}\n");
+    write_text(output_file(), "\",\n    \"exit\": ");
+    write_text(output_file(), digits + (ending->status < 10 ? 2 : ending->status < 100 ? 1 : 0));
+    write_text(output_file(), "\n  }\n}\n");
 }
 
 void ending_as_json(uint32_t json)

@@ -63,9 +63,9 @@ static void print_kinds(const struct eval_row *row)
     char bytes[32];
 
     for (uint32_t i = 0; i < count; i++)
-        printf("  %-8s %4llu tensors  %10s  %.3f bits per weight\n", kinds[i].type,
-               (unsigned long long)kinds[i].tensors, bytes_text(kinds[i].bytes, bytes),
-               kinds[i].elements == 0 ? 0 : 8.0 * (double)kinds[i].bytes / (double)kinds[i].elements);
+        print("  %-8s %4llu tensors  %10s  %.3f bits per weight\n", kinds[i].type, (unsigned long long)kinds[i].tensors,
+              bytes_text(kinds[i].bytes, bytes),
+              kinds[i].elements == 0 ? 0 : 8.0 * (double)kinds[i].bytes / (double)kinds[i].elements);
 }
 
 static uint32_t name_width(const struct eval_report *report)
@@ -83,14 +83,14 @@ static uint32_t name_width(const struct eval_report *report)
 
 static void print_head(const struct eval_report *report, uint32_t width)
 {
-    printf("%-*s %10s %8s", (int)width, "model", "tensors", "bits");
+    print("%-*s %10s %8s", (int)width, "model", "tensors", "bits");
     if (report->eval != NULL)
-        printf(" %18s", "perplexity");
+        print(" %18s", "perplexity");
     if (report->eval != NULL && report->reference.path != NULL)
-        printf(" %10s %10s %10s %9s", "change", "KL mean", "KL 99 %", "top-1");
+        print(" %10s %10s %10s %9s", "change", "KL mean", "KL 99 %", "top-1");
     if (report->reference.path != NULL)
-        printf(" %9s", "error");
-    printf("\n");
+        print(" %9s", "error");
+    print("\n");
 }
 
 static void print_row(const struct eval_report *report, const struct eval_row *row, uint32_t width)
@@ -100,18 +100,18 @@ static void print_row(const struct eval_report *report, const struct eval_row *r
     uint32_t compared = report->reference.path != NULL && row != &report->reference;
     char bytes[32];
 
-    printf("%-*s %10s %8.3f", (int)width, row->name, bytes_text(sums->bytes, bytes), sums->bits_per_weight);
+    print("%-*s %10s %8.3f", (int)width, row->name, bytes_text(sums->bytes, bytes), sums->bits_per_weight);
     if (result != NULL)
-        printf(result->perplexity < 1000 ? " %10.4f ± %5.2f" : " %10.1f ± %5.0f", result->perplexity,
-               result->perplexity_error);
+        print(result->perplexity < 1000 ? " %10.4f ± %5.2f" : " %10.1f ± %5.0f", result->perplexity,
+              result->perplexity_error);
     if (result != NULL && compared)
-        printf(" %+9.2f%% %10.6f %10.6f %7.2f %%", 100 * expm1(result->loss_change), result->kl, result->kl_99,
-               100 * result->top1);
+        print(" %+9.2f%% %10.6f %10.6f %7.2f %%", 100 * expm1(result->loss_change), result->kl, result->kl_99,
+              100 * result->top1);
     if (compared && sums->compared > 0)
-        printf(" %9.5f", sums->relative_error);
+        print(" %9.5f", sums->relative_error);
     else if (compared)
-        printf(" %9s", "-");
-    printf("\n");
+        print(" %9s", "-");
+    print("\n");
 }
 
 static void print_worst(const struct eval_report *report, const struct eval_row *row)
@@ -119,28 +119,28 @@ static void print_worst(const struct eval_report *report, const struct eval_row 
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
     char name[256];
 
-    printf("\n%s\n", clean_text(row->name, name, sizeof name));
+    print("\n%s\n", clean_text(row->name, name, sizeof name));
     print_kinds(row);
-    printf("  %llu of %llu tensors compared", (unsigned long long)sums->compared, (unsigned long long)sums->tensors);
+    print("  %llu of %llu tensors compared", (unsigned long long)sums->compared, (unsigned long long)sums->tensors);
     if (sums->missing + sums->extra > 0)
-        printf("; %llu stand in the reference alone, %llu in this file alone", (unsigned long long)sums->missing,
-               (unsigned long long)sums->extra);
+        print("; %llu stand in the reference alone, %llu in this file alone", (unsigned long long)sums->missing,
+              (unsigned long long)sums->extra);
     if (sums->compared == 0)
-        printf(" (GGUF and safetensors call them otherwise)");
-    printf("%s\n", sums->compared > 0 ? "; the largest relative errors:" : "");
+        print(" (GGUF and safetensors call them otherwise)");
+    print("%s\n", sums->compared > 0 ? "; the largest relative errors:" : "");
     for (uint64_t i = 0; i < report->worst; i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
         if (tensor == NULL || !tensor->compared || tensor->relative_error == 0)
             break;
-        printf("    %-34s %6s to %-8s %9.5f, largest difference %.3g\n", clean_text(tensor->name, name, sizeof name),
-               tensor->reference, tensor->type, tensor->relative_error, tensor->largest);
+        print("    %-34s %6s to %-8s %9.5f, largest difference %.3g\n", clean_text(tensor->name, name, sizeof name),
+              tensor->reference, tensor->type, tensor->relative_error, tensor->largest);
     }
     for (uint64_t i = sums->compared; i < accel_eval_tensors_count(row->tensors); i++) {
         const struct accel_eval_tensor *tensor = accel_eval_tensors_get(row->tensors, i);
 
         clean_text(tensor->name, name, sizeof name);
-        printf("    %-34s not compared: %s\n", name, tensor->reason);
+        print("    %-34s not compared: %s\n", name, tensor->reason);
     }
 }
 
@@ -148,7 +148,7 @@ static void print_legend(const struct eval_report *report)
 {
     if (report->reference.path == NULL)
         return;
-    printf("\n");
+    print("\n");
     print_wrapped(
         0, 0,
         report->eval == NULL
@@ -164,11 +164,11 @@ void eval_print(const struct eval_report *report)
 
     if (report->eval != NULL) {
         eval_method(report, text);
-        print_wrapped((uint32_t)printf("text       "), 11, text);
+        print_wrapped((uint32_t)print("text       "), 11, text);
     }
     if (report->reference.path != NULL)
-        printf("reference  %s\n", report->reference.path);
-    printf("\n");
+        print("reference  %s\n", report->reference.path);
+    print("\n");
     print_head(report, width);
     if (report->reference.path != NULL)
         print_row(report, &report->reference, width);

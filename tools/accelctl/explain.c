@@ -56,11 +56,11 @@ static void print_row(const char *key)
 
         if (strcmp(row->name, key) != 0)
             continue;
-        print_wrapped((uint32_t)printf("  is       "), HEAD, row->help);
+        print_wrapped((uint32_t)print("  is       "), HEAD, row->help);
         if (row->type == ACCEL_SETTING_CHOICE)
-            print_wrapped((uint32_t)printf("  values   "), HEAD, row->words);
+            print_wrapped((uint32_t)print("  values   "), HEAD, row->words);
         if (accel_setting_variable(key, variable, sizeof variable) == ACCEL_OK)
-            printf("  variable %s\n", variable);
+            print("  variable %s\n", variable);
     }
 }
 
@@ -74,17 +74,17 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
         return refuse_key(plan, key, json);
     if (json)
         return explain_json(opened, key);
-    printf("%s = %s\n", s->key, value_text(s->value, s->unit, value));
+    print("%s = %s\n", s->key, value_text(s->value, s->unit, value));
     print_row(key);
-    printf("  from     %s\n", s->place);
+    print("  from     %s\n", s->place);
     if (s->because[0] != '\0')
-        print_wrapped((uint32_t)printf("  because  "), HEAD, s->because);
+        print_wrapped((uint32_t)print("  because  "), HEAD, s->because);
     for (uint32_t i = 0; i < s->overruled_count; i++) {
         const struct accel_plan_loser *loser = &s->overruled[i];
 
-        printf("  over     %-10s %s\n", value_text(loser->value, loser->unit, value), loser->place);
+        print("  over     %-10s %s\n", value_text(loser->value, loser->unit, value), loser->place);
         if (loser->because[0] != '\0')
-            print_wrapped((uint32_t)printf("%*s", LOSER, ""), LOSER, loser->because);
+            print_wrapped((uint32_t)print("%*s", LOSER, ""), LOSER, loser->because);
     }
     return EXIT_DONE;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/blame.h"
+#include "tools/accelctl/output.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -65,5 +66,6 @@ void run_external(const char *verb, char **arguments)
     if ((size_t)snprintf(path + length, sizeof path - length, "/accelctl-%s", verb) >= sizeof path - length)
         return;
     blame_done();
+    output_give_back();
     execv(path, arguments);
 }

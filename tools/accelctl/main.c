@@ -14,9 +14,9 @@
 
 static void print_rows(const char *heading, const struct word_row *row)
 {
-    printf("\n%s:\n", heading);
+    print("\n%s:\n", heading);
     for (; row->left != NULL; row++)
-        print_wrapped((uint32_t)printf("  %-19s ", row->left), 22, row->right);
+        print_wrapped((uint32_t)print("  %-19s ", row->left), 22, row->right);
 }
 
 static void print_help(void)
@@ -24,10 +24,10 @@ static void print_help(void)
     print_wrapped(0, 0,
                   "accelctl: discovers every accelerator of a machine, decides and explains how a model should run on "
                   "it, and runs it.");
-    printf("\nUsage: accelctl VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n");
+    print("\nUsage: accelctl VERB [OPTION...] [ARGUMENT...]\n\nVerbs:\n");
     for (uint32_t i = 0; verbs[i] != NULL; i++)
-        print_wrapped((uint32_t)printf("  %-20s", verbs[i]->name), 22, verbs[i]->summary);
-    printf("\naccelctl VERB --help, or accelctl help VERB, tells the options of a verb.\n");
+        print_wrapped((uint32_t)print("  %-20s", verbs[i]->name), 22, verbs[i]->summary);
+    print("\naccelctl VERB --help, or accelctl help VERB, tells the options of a verb.\n");
     print_rows("Exit status", exit_rows);
     print_rows("Environment", environment_rows);
 }
@@ -95,6 +95,7 @@ int main(int count, char **arguments)
 {
     int code;
 
+    output_begin();
     /* Else hwloc loads its own plugins, which open the libraries of vendors in this process: what drivers are for. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
     space_spare_mesa();
@@ -102,7 +103,7 @@ int main(int count, char **arguments)
     /* A file that may not grow (ulimit -f) is an error of whoever writes it, with a name, and not a silent end. */
     signal(SIGXFSZ, SIG_IGN);
     code = act(count, arguments);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fflush(output()) != 0 || ferror(output())) {
         say(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output", NULL);
         code = code == EXIT_DONE ? EXIT_FAILED : code;
     }

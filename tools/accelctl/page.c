@@ -168,7 +168,7 @@ int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *da
     int code;
 
     if (path == NULL)
-        return write(stdout, data);
+        return write(output(), data);
     beside = malloc(strlen(path) + sizeof ".XXXXXX");
     if (beside == NULL)
         return say(json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory to write a file", NULL);

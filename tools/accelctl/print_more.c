@@ -56,7 +56,7 @@ void print_model(const struct opened *opened)
     uint32_t described = name != NULL && strcmp(name, path) != 0;
     char line[500] = "", text[32];
 
-    printf("model      %s%s%s\n", path, described ? ", described as " : "", described ? name : "");
+    print("model      %s%s%s\n", path, described ? ", described as " : "", described ? name : "");
     add_fact(line, sizeof line, model, "model.layers", "%.12s layers");
     add_fact(line, sizeof line, model, "model.hidden", "hidden %.12s");
     add_fact(line, sizeof line, model, "model.ffn", "ffn %.12s");
@@ -65,11 +65,11 @@ void print_model(const struct opened *opened)
     add_fact(line, sizeof line, model, "model.head_size", "of %.12s");
     add_fact(line, sizeof line, model, "model.vocabulary", "vocabulary %.12s");
     add_fact(line, sizeof line, model, "model.context", "context %.12s");
-    print_wrapped((uint32_t)printf("%*s%s: ", HEAD, "", family == NULL ? "unknown family" : family), HEAD, line);
-    printf("%*s%s parameters", HEAD, "", count_text(fact_of(model, "model.parameters"), text));
+    print_wrapped((uint32_t)print("%*s%s: ", HEAD, "", family == NULL ? "unknown family" : family), HEAD, line);
+    print("%*s%s parameters", HEAD, "", count_text(fact_of(model, "model.parameters"), text));
     if (weight_bytes != NULL)
-        printf(", %s", bytes_text(strtoull(weight_bytes, NULL, 10), text));
-    printf("%s%s\n", types == NULL ? "" : " in ", types == NULL ? "" : types);
+        print(", %s", bytes_text(strtoull(weight_bytes, NULL, 10), text));
+    print("%s%s\n", types == NULL ? "" : " in ", types == NULL ? "" : types);
 }
 
 /* ---- facts ---- */
@@ -89,13 +89,13 @@ static uint32_t is_main(const char *key)
 
 void print_facts(const struct accel_plan *plan, uint32_t all)
 {
-    printf("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++) {
         const struct accel_given *fact = accel_plan_fact_get(plan, i);
         char copy[400];
 
         if (all || is_main(fact->key))
-            print_wrapped((uint32_t)printf("  %-20s %-18s ", fact->key, fact->value), ORIGIN,
+            print_wrapped((uint32_t)print("  %-20s %-18s ", fact->key, fact->value), ORIGIN,
                           short_places(fact->origin, copy, sizeof copy));
     }
 }
@@ -104,15 +104,15 @@ void print_facts(const struct accel_plan *plan, uint32_t all)
 
 void print_parts(const struct accel_plan *plan)
 {
-    printf("%sparts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%sparts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_part_count(plan); i++) {
         const struct accel_plan_part *part = accel_plan_part_get(plan, i);
         char bytes[32], copy[400], text[1000];
 
         snprintf(text, sizeof text, "%s%s%s", short_places(part->place, copy, sizeof copy),
                  part->because[0] == '\0' ? "" : ": ", part->because);
-        print_wrapped((uint32_t)printf("  %-9s %-12s %4u %-9s %10s %5.2f b ", part->component, part->role, part->count,
-                                       part->type_name, bytes_text(part->bytes, bytes), part->bits_per_weight),
+        print_wrapped((uint32_t)print("  %-9s %-12s %4u %-9s %10s %5.2f b ", part->component, part->role, part->count,
+                                      part->type_name, bytes_text(part->bytes, bytes), part->bits_per_weight),
                       REASON + 4, text);
     }
 }
@@ -158,12 +158,12 @@ void print_types(const struct accel_plan *plan)
     char line[600];
 
     if (accel_plan_part_count(plan) != 0)
-        print_wrapped((uint32_t)printf("weights    "), HEAD, types_text(plan, line, sizeof line));
+        print_wrapped((uint32_t)print("weights    "), HEAD, types_text(plan, line, sizeof line));
 }
 
 void print_layers(const struct accel_plan *plan)
 {
-    printf("%slayers%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%slayers%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++) {
         const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
         char range[32], weights[32], state[32];
@@ -172,8 +172,8 @@ void print_layers(const struct accel_plan *plan)
             snprintf(range, sizeof range, "no layer");
         else
             snprintf(range, sizeof range, "%u-%u", layer->first, layer->last);
-        printf("  %-10s %-9s %-16s weights %10s, state %10s\n", layer->component, range, layer->device,
-               bytes_text(layer->weight_bytes, weights), bytes_text(layer->state_bytes, state));
+        print("  %-10s %-9s %-16s weights %10s, state %10s\n", layer->component, range, layer->device,
+              bytes_text(layer->weight_bytes, weights), bytes_text(layer->state_bytes, state));
     }
 }
 
@@ -184,15 +184,15 @@ void print_notes(const struct accel_plan *plan)
     uint32_t count = accel_plan_note_count(plan);
 
     if (count != 0)
-        printf("%snotes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+        print("%snotes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
         char copy[700];
 
-        print_wrapped((uint32_t)printf("  %s", note->level == ACCEL_NOTE_WARN ? "! " : "- "), 4,
+        print_wrapped((uint32_t)print("  %s", note->level == ACCEL_NOTE_WARN ? "! " : "- "), 4,
                       short_places(note->text, copy, sizeof copy));
         if (note->remedy[0] != '\0')
-            print_wrapped((uint32_t)printf("    remedy: "), 4, note->remedy);
+            print_wrapped((uint32_t)print("    remedy: "), 4, note->remedy);
     }
 }
 
@@ -217,14 +217,14 @@ void print_speed(const struct accel_plan *plan)
         else if (speed->upper > 0)
             snprintf(range, sizeof range, "%s%s tokens/s", speed->lower > 0 ? "" : "at most ",
                      number_text(speed->upper, high));
-        printf("speed      %s %s, %s a step\n", speed->name, range, bytes_text(speed->step_bytes, bytes));
-        print_wrapped((uint32_t)printf("%*s", HEAD, ""), HEAD, short_places(speed->origin, origin, sizeof origin));
+        print("speed      %s %s, %s a step\n", speed->name, range, bytes_text(speed->step_bytes, bytes));
+        print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, short_places(speed->origin, origin, sizeof origin));
     }
     if (accel_plan_past(plan, &past, NULL) == ACCEL_OK && past.runs != 0) {
         char planned[32], measured[32];
 
-        printf("past       planned %s, measured %s (%+.1f %%); the worst of %u %+.1f %%\n",
-               bytes_text(past.planned, planned), bytes_text(past.measured, measured), 100 * past.last, past.runs,
-               100 * past.worst);
+        print("past       planned %s, measured %s (%+.1f %%); the worst of %u %+.1f %%\n",
+              bytes_text(past.planned, planned), bytes_text(past.measured, measured), 100 * past.last, past.runs,
+              100 * past.worst);
     }
 }

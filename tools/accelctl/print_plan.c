@@ -51,15 +51,15 @@ static void add_reason(struct reasons *reasons, const char *place, const char *b
 static void print_reasons(const struct reasons *reasons)
 {
     if (reasons->count != 0)
-        printf("%sreasons%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+        print("%sreasons%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < reasons->count; i++) {
         char copy[400];
-        int width = printf("  %s", short_places(reasons->places[i], copy, sizeof copy));
+        int width = print("  %s", short_places(reasons->places[i], copy, sizeof copy));
 
         if (width < REASON)
-            printf("%*s", REASON - width, "");
+            print("%*s", REASON - width, "");
         else
-            printf("\n%*s", REASON, "");
+            print("\n%*s", REASON, "");
         print_wrapped(REASON, REASON, reasons->texts[i]);
     }
 }
@@ -70,7 +70,7 @@ static void print_losers(const struct accel_plan_setting *setting, struct reason
         const struct accel_plan_loser *loser = &setting->overruled[i];
         char value[64], copy[400];
 
-        print_wrapped((uint32_t)printf("%*sover %-9s ", PLACE - 10, "", value_text(loser->value, loser->unit, value)),
+        print_wrapped((uint32_t)print("%*sover %-9s ", PLACE - 10, "", value_text(loser->value, loser->unit, value)),
                       PLACE + 5, short_places(loser->place, copy, sizeof copy));
         add_reason(reasons, loser->place, loser->because);
     }
@@ -89,18 +89,18 @@ static void print_settings(const struct accel_plan *plan, const struct shown *sh
 
     for (uint32_t i = 0; i < count; i++)
         listed += is_shown(accel_plan_setting_get(plan, i), shown);
-    printf("%ssettings%s   ", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%ssettings%s   ", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     if (listed == count)
-        printf("%u\n", count);
+        print("%u\n", count);
     else
-        printf("%u of %u; the others are as built in (--all lists them, --explain KEY tells why)\n", listed, count);
+        print("%u of %u; the others are as built in (--all lists them, --explain KEY tells why)\n", listed, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_setting *s = accel_plan_setting_get(plan, i);
         char value[64], copy[400];
 
         if (!is_shown(s, shown))
             continue;
-        print_wrapped((uint32_t)printf("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value)), PLACE,
+        print_wrapped((uint32_t)print("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value)), PLACE,
                       short_places(s->place, copy, sizeof copy));
         add_reason(&reasons, s->place, s->because);
         if (shown->losers)
@@ -114,18 +114,17 @@ static void print_memory(const struct accel_plan *plan)
     struct accel_plan_fit fit = {.size = sizeof fit};
     char bytes[32], origin[300];
 
-    printf("%smemory%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%smemory%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
         const struct accel_plan_memory *m = accel_plan_memory_get(plan, i);
 
-        print_wrapped((uint32_t)printf("  %-20s %10s  ", m->name, bytes_text(m->bytes, bytes)), DETAIL, m->origin);
+        print_wrapped((uint32_t)print("  %-20s %10s  ", m->name, bytes_text(m->bytes, bytes)), DETAIL, m->origin);
     }
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
-    printf("  %-20s %10s\n", "in all", bytes_text(fit.needed, bytes));
-    print_wrapped(
-        (uint32_t)printf("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)), DETAIL,
-        short_places(fit.budget_origin, origin, sizeof origin));
+    print("  %-20s %10s\n", "in all", bytes_text(fit.needed, bytes));
+    print_wrapped((uint32_t)print("  %-20s %10s  ", "budget", fit.budget == 0 ? "none" : bytes_text(fit.budget, bytes)),
+                  DETAIL, short_places(fit.budget_origin, origin, sizeof origin));
 }
 
 uint32_t does_not_run(const struct opened *opened, struct accel_error *why)
@@ -142,9 +141,9 @@ static void print_reason(const char *heading, const struct accel_error *error)
 {
     char copy[600];
 
-    print_wrapped((uint32_t)printf("%-*s", HEAD, heading), HEAD, short_places(error->text, copy, sizeof copy));
+    print_wrapped((uint32_t)print("%-*s", HEAD, heading), HEAD, short_places(error->text, copy, sizeof copy));
     if (error->remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("%*sremedy: ", HEAD, ""), HEAD, error->remedy);
+        print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, error->remedy);
 }
 
 /* The verdict in a word, and how wide it is. Where nobody says how much memory there is, that is it. */
@@ -155,8 +154,8 @@ static uint32_t print_word(const struct accel_plan_fit *fit, uint32_t refused)
                        : fit->budget == 0 ? "NO LIMIT KNOWN"
                                           : "FITS";
 
-    return (uint32_t)printf("verdict    %s%s%s ", paint(fit->fits && !refused ? PAINT_GOOD : PAINT_BAD), word,
-                            paint(PAINT_PLAIN)) -
+    return (uint32_t)print("verdict    %s%s%s ", paint(fit->fits && !refused ? PAINT_GOOD : PAINT_BAD), word,
+                           paint(PAINT_PLAIN)) -
            (uint32_t)(strlen(paint(PAINT_GOOD)) + strlen(paint(PAINT_PLAIN)));
 }
 
@@ -180,7 +179,7 @@ void print_verdict(const struct opened *opened)
              short_places(fit.budget_origin, origin, sizeof origin), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
     if (!fit.fits)
-        printf("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
+        print("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
     if (refused)
         print_reason("because", &why);
     else if (accel_model_plan_session(opened->made, &session, &why) != ACCEL_OK)
@@ -192,8 +191,8 @@ static void print_kernels(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_node_count(plan);
 
-    printf("%skernels%s    %u nodes, %u fallback%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
-           count_fallbacks(plan), count_fallbacks(plan) == 1 ? "" : "s");
+    print("%skernels%s    %u nodes, %u fallback%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN), count,
+          count_fallbacks(plan), count_fallbacks(plan) == 1 ? "" : "s");
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_node *node = accel_plan_node_get(plan, i);
         uint32_t same = 0;
@@ -207,19 +206,19 @@ static void print_kernels(const struct accel_plan *plan)
             same += equal;
         }
         if (!seen)
-            printf("  %-24s %4u %s  %s, %s\n", node->kernel, same, same == 1 ? "node " : "nodes", node->device,
-                   answer_name(node->answer));
+            print("  %-24s %4u %s  %s, %s\n", node->kernel, same, same == 1 ? "node " : "nodes", node->device,
+                  answer_name(node->answer));
     }
 }
 
 static void print_nodes(const struct accel_plan *plan)
 {
-    printf("%snodes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%snodes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
         const struct accel_plan_node *n = accel_plan_node_get(plan, i);
 
-        printf("  %-28s %-12s %-12s %-22s %s%s%s\n", n->name, n->op, n->device, n->kernel, answer_name(n->answer),
-               n->reason[0] == '\0' ? "" : ": ", n->reason);
+        print("  %-28s %-12s %-12s %-22s %s%s%s\n", n->name, n->op, n->device, n->kernel, answer_name(n->answer),
+              n->reason[0] == '\0' ? "" : ": ", n->reason);
     }
 }
 
@@ -236,18 +235,18 @@ static void print_cores(const struct accel_plan *plan)
 
         nodes |= g->threads != 0 && g->node != first->node;
         kinds |= g->threads != 0 && strcmp(g->kind, first->kind) != 0;
-        printf("  package %" PRIu32, g->package);
+        print("  package %" PRIu32, g->package);
         if (g->node >= 0)
-            printf(", memory node %" PRId32, g->node);
-        printf("%s%s: %" PRIu32 " thread%s on %" PRIu32 " core%s", g->kind[0] == '\0' ? "" : ", ", g->kind, g->threads,
-               g->threads == 1 ? "" : "s", g->cores, g->cores == 1 ? "" : "s");
-        printf("%s%s%s%s\n", g->threads == 0 ? "" : ", processors ", g->processors,
-               g->idle[0] == '\0' ? "" : "; left free: ", g->idle);
+            print(", memory node %" PRId32, g->node);
+        print("%s%s: %" PRIu32 " thread%s on %" PRIu32 " core%s", g->kind[0] == '\0' ? "" : ", ", g->kind, g->threads,
+              g->threads == 1 ? "" : "s", g->cores, g->cores == 1 ? "" : "s");
+        print("%s%s%s%s\n", g->threads == 0 ? "" : ", processors ", g->processors,
+              g->idle[0] == '\0' ? "" : "; left free: ", g->idle);
     }
     if (kinds)
-        printf("  threads fetch parts of an operator as they come: those on slower cores do fewer\n");
+        print("  threads fetch parts of an operator as they come: those on slower cores do fewer\n");
     if (nodes)
-        printf("  pages of weights lie on the memory node whose thread touches them first\n");
+        print("  pages of weights lie on the memory node whose thread touches them first\n");
 }
 
 static void print_threads(const struct accel_plan *plan)
@@ -257,13 +256,13 @@ static void print_threads(const struct accel_plan *plan)
     const struct accel_device_info *device = accel_plan_device(plan);
 
     if (device != NULL && device->facts->limits->threads == 0) {
-        printf("threads    none of this process: %s has queues of its own\n", device->name);
+        print("threads    none of this process: %s has queues of its own\n", device->name);
         return;
     }
-    printf("threads    %u, %s", ranks, pinned ? "pinned to processors" : "not pinned");
+    print("threads    %u, %s", ranks, pinned ? "pinned to processors" : "not pinned");
     for (uint32_t r = 0; pinned && r < ranks; r++)
-        printf("%s%" PRId32, r == 0 ? " " : ", ", accel_plan_processor(plan, r, &ranks));
-    printf("\n");
+        print("%s%" PRId32, r == 0 ? " " : ", ", accel_plan_processor(plan, r, &ranks));
+    print("\n");
     print_cores(plan);
 }
 
@@ -280,7 +279,7 @@ static void print_folder(const struct accel_plan *plan)
             continue;
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - s->place), s->place);
         real = realpath(folder, NULL);
-        printf("profiles   %s\n", real == NULL ? folder : real);
+        print("profiles   %s\n", real == NULL ? folder : real);
         free(real);
         return;
     }
@@ -293,12 +292,12 @@ static void print_device(const struct opened *opened)
     const struct accel_plugin_info *plugin;
 
     if (device == NULL) {
-        printf("platform   %s, of which no device is here\n", accel_plan_platform(plan));
+        print("platform   %s, of which no device is here\n", accel_plan_platform(plan));
         return;
     }
     plugin = accel_plugin_get(opened->context, device->plugin);
-    printf("device     %s, %s, driver %s %s\n", device->name, device->facts->name, device->driver,
-           plugin == NULL ? "" : plugin->version);
+    print("device     %s, %s, driver %s %s\n", device->name, device->facts->name, device->driver,
+          plugin == NULL ? "" : plugin->version);
     print_threads(plan);
 }
 

@@ -20,7 +20,7 @@ static void print_row(const char *name, const char *text)
     char copy[900];
 
     if (text[0] != '\0')
-        print_wrapped((uint32_t)printf("    %-9s ", name), INDENT, short_places(text, copy, sizeof copy));
+        print_wrapped((uint32_t)print("    %-9s ", name), INDENT, short_places(text, copy, sizeof copy));
 }
 
 /* A step that sets nothing is for people, and what it saves is not planned; another one may change other things than
@@ -46,7 +46,7 @@ static void print_bytes(const struct accel_model_plan_step *step)
 
 static void print_step(const struct accel_model_plan_step *step, uint32_t number)
 {
-    uint32_t column = (uint32_t)printf("%2u  %-9s ", number, state_name(step->state));
+    uint32_t column = (uint32_t)print("%2u  %-9s ", number, state_name(step->state));
     char line[900], copy[700];
 
     if (step->state == ACCEL_PLAN_STEP_SAME || step->state == ACCEL_PLAN_STEP_REFUSED) {
@@ -96,13 +96,13 @@ void print_applied(const struct accel_model_plan_steps *steps)
             size_t length = next == NULL ? strlen(at) : (size_t)(next - at);
 
             if (!is_set_later(steps, i, at, strcspn(at, "=") + 1))
-                printf("%s%.*s", first ? "settings   " : " ", (int)length, at);
+                print("%s%.*s", first ? "settings   " : " ", (int)length, at);
             first &= is_set_later(steps, i, at, strcspn(at, "=") + 1);
             at = next == NULL ? NULL : next + 1;
         }
     }
     if (!first)
-        printf("\n");
+        print("\n");
 }
 
 json_t *steps_json(const struct accel_model_plan_steps *steps)

@@ -307,15 +307,15 @@ static void print_set(const struct list *list)
     }
     if (set == 0)
         return;
-    printf("%sset%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%sset%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < list->count; i++) {
         const struct variable *row = &list->rows[i];
 
         if (row->value == NULL)
             continue;
         snprintf(line, sizeof line, "%s=%s", row->name, row->value);
-        printf("%s  %-*s%s  ", paint(outcome(list, row, text, sizeof text) ? PAINT_PLAIN : PAINT_BAD), (int)width, line,
-               paint(PAINT_PLAIN));
+        print("%s  %-*s%s  ", paint(outcome(list, row, text, sizeof text) ? PAINT_PLAIN : PAINT_BAD), (int)width, line,
+              paint(PAINT_PLAIN));
         print_wrapped(wider_of(width, line) + 4, width + 4, text);
     }
 }
@@ -328,10 +328,10 @@ static void print_kind(const struct list *list, enum variable_kind kind, const c
     for (uint32_t i = 0; i < list->count; i++)
         if (list->rows[i].kind == kind && strlen(list->rows[i].name) > width)
             width = (uint32_t)strlen(list->rows[i].name);
-    printf("%s%s%s\n", paint(PAINT_HEADING), heading, paint(PAINT_PLAIN));
+    print("%s%s%s\n", paint(PAINT_HEADING), heading, paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < list->count; i++)
         if (list->rows[i].kind == kind)
-            print_wrapped((uint32_t)printf("  %-*s  ", (int)width, list->rows[i].name), width + 4,
+            print_wrapped((uint32_t)print("  %-*s  ", (int)width, list->rows[i].name), width + 4,
                           describe(&list->rows[i], text, sizeof text));
 }
 
@@ -340,20 +340,20 @@ static void print_one(const struct list *list, const struct variable *row)
 {
     char text[800], place[600];
 
-    printf("%s%s%s\n", paint(PAINT_HEADING), row->name, paint(PAINT_PLAIN));
-    print_wrapped((uint32_t)printf(row->keys[0] == '\0' ? "  is        " : "  sets      "), 12,
+    print("%s%s%s\n", paint(PAINT_HEADING), row->name, paint(PAINT_PLAIN));
+    print_wrapped((uint32_t)print(row->keys[0] == '\0' ? "  is        " : "  sets      "), 12,
                   describe(row, text, sizeof text));
     if (row->because[0] != '\0') {
         snprintf(text, sizeof text, "%s: %s", short_places(row->place, place, sizeof place), row->because);
-        print_wrapped((uint32_t)printf("  from      "), 12, text);
+        print_wrapped((uint32_t)print("  from      "), 12, text);
     }
     if (row->value == NULL) {
-        printf("  not set\n");
+        print("  not set\n");
         return;
     }
-    printf("  value     %s\n", row->value);
+    print("  value     %s\n", row->value);
     outcome(list, row, text, sizeof text);
-    print_wrapped((uint32_t)printf("  comes to  "), 12, text);
+    print_wrapped((uint32_t)print("  comes to  "), 12, text);
 }
 
 static json_t *list_json(const struct list *list)
@@ -409,7 +409,7 @@ static void print_text(const struct list *list, uint32_t all)
         known += list->rows[i].kind != VARIABLE_UNKNOWN;
         unset += list->rows[i].value == NULL;
     }
-    printf("%s%u of %u variables are not set (--all shows them)\n", unset == known ? "" : "  ", unset, known);
+    print("%s%u of %u variables are not set (--all shows them)\n", unset == known ? "" : "  ", unset, known);
 }
 
 void profile_env_errors(const struct accel_context *context,

@@ -26,7 +26,7 @@ static void take_finding(void *data, uint32_t level, const char *place, const ch
 
     if (level == ACCEL_LOG_INFO) {
         if (report->findings == NULL)
-            printf("  remedy: %s\n", text);
+            print("  remedy: %s\n", text);
         else
             json_object_set_new(json_array_get(report->findings, json_array_size(report->findings) - 1), "remedy",
                                 json_string(text));
@@ -41,8 +41,8 @@ static void take_finding(void *data, uint32_t level, const char *place, const ch
         return;
     }
     /* As compilers write it, so that editors find the place. */
-    printf("%s: %s%s:%s %s\n", place, paint(is_error ? PAINT_BAD : PAINT_HEADING), is_error ? "error" : "warning",
-           paint(PAINT_PLAIN), text);
+    print("%s: %s%s:%s %s\n", place, paint(is_error ? PAINT_BAD : PAINT_HEADING), is_error ? "error" : "warning",
+          paint(PAINT_PLAIN), text);
 }
 
 /* A name of the list stands for its file, where there is no file of that name. */
@@ -160,9 +160,9 @@ static int check(const struct accel_context *context, const struct profile_optio
 
 static void print_sum(const struct report *report)
 {
-    printf("%u file%s, %s%u error%s%s, %u warning%s\n", report->files, report->files == 1 ? "" : "s",
-           paint(report->errors > 0 ? PAINT_BAD : PAINT_GOOD), report->errors, report->errors == 1 ? "" : "s",
-           paint(PAINT_PLAIN), report->warnings, report->warnings == 1 ? "" : "s");
+    print("%u file%s, %s%u error%s%s, %u warning%s\n", report->files, report->files == 1 ? "" : "s",
+          paint(report->errors > 0 ? PAINT_BAD : PAINT_GOOD), report->errors, report->errors == 1 ? "" : "s",
+          paint(PAINT_PLAIN), report->warnings, report->warnings == 1 ? "" : "s");
 }
 
 int profile_lint(const struct profile_options *chosen, int count, char **arguments)

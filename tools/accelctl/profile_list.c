@@ -148,12 +148,12 @@ static void print_info(const struct accel_profile_info *info, uint32_t width, ui
         profile_title(info, title, sizeof title);
     else
         snprintf(title, sizeof title, "%s", info->name);
-    printf("  %s%-*s%s  ", paint(info->code == ACCEL_OK ? PAINT_PLAIN : PAINT_BAD), (int)width, title,
-           paint(PAINT_PLAIN));
+    print("  %s%-*s%s  ", paint(info->code == ACCEL_OK ? PAINT_PLAIN : PAINT_BAD), (int)width, title,
+          paint(PAINT_PLAIN));
     if (info->code != ACCEL_OK) {
         print_wrapped(width + 4, width + 4, short_places(info->text, line, sizeof line));
         if (info->remedy[0] != '\0')
-            print_wrapped((uint32_t)printf("%*sremedy: ", (int)width + 4, ""), width + 12, info->remedy);
+            print_wrapped((uint32_t)print("%*sremedy: ", (int)width + 4, ""), width + 12, info->remedy);
         return;
     }
     counts[0] = '\0';
@@ -188,7 +188,7 @@ static void print_folder(const struct accel_context *context)
     const char *slash = info == NULL ? NULL : strrchr(info->path, '/');
 
     if (slash != NULL && info->layer == ACCEL_LAYER_BASE)
-        printf("folder %.*s\n", (int)(slash - info->path), info->path);
+        print("folder %.*s\n", (int)(slash - info->path), info->path);
 }
 
 static void print_list(const struct accel_context *context, uint32_t layer, uint32_t all)
@@ -204,8 +204,8 @@ static void print_list(const struct accel_context *context, uint32_t layer, uint
         if (layer != LAYERS && info->layer != layer)
             continue;
         if (heading != before)
-            printf("%s%s%s\n", paint(PAINT_HEADING),
-                   heading == ACCEL_LAYER_SYSTEM ? "of this site" : profile_layer(heading, 1), paint(PAINT_PLAIN));
+            print("%s%s%s\n", paint(PAINT_HEADING),
+                  heading == ACCEL_LAYER_SYSTEM ? "of this site" : profile_layer(heading, 1), paint(PAINT_PLAIN));
         before = heading;
         print_info(info, width, all);
     }
@@ -236,7 +236,7 @@ static void print_names(const struct accel_context *context, uint32_t layer)
         const struct accel_profile_info *info = accel_profile_get(context, i);
 
         if (info->layer < ACCEL_LAYER_SYSTEM && (layer == LAYERS || info->layer == layer))
-            printf("%s\n", info->name);
+            print("%s\n", info->name);
     }
 }
 

@@ -20,7 +20,7 @@ static void print_head(const char *label, const char *name, const char *about)
 
     snprintf(text, sizeof text, "%s%s%s", name, about[0] == '\0' ? "" : ": ",
              first_sentence(about, sentence, sizeof sentence));
-    print_wrapped((uint32_t)printf("%-10s ", label), 11, text);
+    print_wrapped((uint32_t)print("%-10s ", label), 11, text);
 }
 
 static void print_heads(const struct view *view)
@@ -57,7 +57,7 @@ static void print_loser(const struct accel_plan_loser *loser, uint32_t indent)
 
     snprintf(line, sizeof line, "%s (%s%s%s)", view_value(loser->value, loser->unit, value, sizeof value),
              short_places(loser->place, place, sizeof place), loser->because[0] == '\0' ? "" : ": ", loser->because);
-    print_wrapped((uint32_t)printf("%*sover ", (int)indent, ""), indent + 5, line);
+    print_wrapped((uint32_t)print("%*sover ", (int)indent, ""), indent + 5, line);
 }
 
 /* An earlier setting of the same rule, whose reason need not be said twice; NULL where there is none. In a comparison
@@ -99,8 +99,8 @@ static void print_setting(const struct accel_plan *plan, const struct accel_plan
     uint32_t indent = keys + values + 6;
     uint32_t at;
 
-    at = (uint32_t)printf("  %-*s  %-*s  ", (int)keys, s->key, (int)values,
-                          view_value(s->value, s->unit, value, sizeof value));
+    at = (uint32_t)print("  %-*s  %-*s  ", (int)keys, s->key, (int)values,
+                         view_value(s->value, s->unit, value, sizeof value));
     print_wrapped(at, indent, reason_text(plan, NULL, s, text, sizeof text));
     for (uint32_t i = 0; losers && i < s->overruled_count; i++)
         print_loser(&s->overruled[i], indent);
@@ -119,7 +119,7 @@ static void print_settings(const struct view *view, const struct profile_options
         keys = wider(keys, s->key, 28);
         values = wider(values, view_value(s->value, s->unit, value, sizeof value), 14);
     }
-    printf("%ssettings%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%ssettings%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
         const struct accel_plan_setting *s = accel_plan_setting_get(view->plan, i);
 
@@ -129,7 +129,7 @@ static void print_settings(const struct view *view, const struct profile_options
             hidden++;
     }
     if (hidden > 0)
-        printf("  and %u more as they are built in (--all shows them)\n", hidden);
+        print("  and %u more as they are built in (--all shows them)\n", hidden);
 }
 
 /* The origin of a fact without the folder of a profile. */
@@ -154,11 +154,11 @@ static void print_facts(const struct view *view)
         names = wider(names, fact->key, 28);
         values = wider(values, view_fact(fact, value, sizeof value), 32);
     }
-    printf("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
         const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
-        uint32_t at = (uint32_t)printf("  %-*s  %-*s  ", (int)names, fact->key, (int)values,
-                                       view_fact(fact, value, sizeof value));
+        uint32_t at =
+            (uint32_t)print("  %-*s  %-*s  ", (int)names, fact->key, (int)values, view_fact(fact, value, sizeof value));
 
         print_wrapped(at, names + values + 6, short_origin(fact->origin, place, sizeof place));
     }
@@ -239,7 +239,7 @@ static void print_side(const struct view views[2], uint32_t side, const char *na
     char text[1600];
 
     if (setting != NULL)
-        print_wrapped((uint32_t)printf("    %-*s  ", (int)width, name), width + 6,
+        print_wrapped((uint32_t)print("    %-*s  ", (int)width, name), width + 6,
                       reason_text(views[side].plan, views[1 - side].plan, setting, text, sizeof text));
 }
 
@@ -258,20 +258,20 @@ static void print_diff(const struct view views[2], char *const names[2])
         different++;
     }
     if (different > 0)
-        printf("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)keys, "", (int)left, names[0], names[1],
-               paint(PAINT_PLAIN));
+        print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)keys, "", (int)left, names[0], names[1],
+              paint(PAINT_PLAIN));
     for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
         same +=
             i < accel_plan_setting_count(views[0].plan) && pair.b != NULL && strcmp(pair.a->value, pair.b->value) == 0;
         if (!differs(&pair))
             continue;
-        printf("%-*s  %s%-*s  %s%s\n", (int)keys, pair.a == NULL ? pair.b->key : pair.a->key, paint(PAINT_HEADING),
-               (int)left, value_of(pair.a, a, sizeof a), value_of(pair.b, b, sizeof b), paint(PAINT_PLAIN));
+        print("%-*s  %s%-*s  %s%s\n", (int)keys, pair.a == NULL ? pair.b->key : pair.a->key, paint(PAINT_HEADING),
+              (int)left, value_of(pair.a, a, sizeof a), value_of(pair.b, b, sizeof b), paint(PAINT_PLAIN));
         print_side(views, 0, names[0], pair.a, sides);
         print_side(views, 1, names[1], pair.b, sides);
     }
-    printf("%s%u setting%s %s the same\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
-           same == 1 ? "is" : "are");
+    print("%s%u setting%s %s the same\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
+          same == 1 ? "is" : "are");
 }
 
 static json_t *diff_json(const struct view views[2], char *const names[2])

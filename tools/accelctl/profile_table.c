@@ -75,12 +75,12 @@ static void print_setting(const struct accel_setting_row *row, uint32_t width)
 {
     char values[400], preset[64], text[800];
 
-    printf("%s%-*s%s  ", paint(PAINT_HEADING), (int)width, row->name, paint(PAINT_PLAIN));
+    print("%s%-*s%s  ", paint(PAINT_HEADING), (int)width, row->name, paint(PAINT_PLAIN));
     print_wrapped(width + 2, width + 2, row->help);
     snprintf(text, sizeof text, "%s; default %s%s%s", setting_values(row, values, sizeof values),
              setting_preset(row, preset, sizeof preset), row->carried == ACCEL_CARRIED_RUN ? "" : "; ",
              row->carried == ACCEL_CARRIED_RUN ? "" : setting_carried_words(row));
-    print_wrapped((uint32_t)printf("%*s", (int)width + 2, ""), width + 2, text);
+    print_wrapped((uint32_t)print("%*s", (int)width + 2, ""), width + 2, text);
 }
 
 static json_t *setting_json(const struct accel_setting_row *row)
@@ -107,7 +107,7 @@ static void print_fact(const struct accel_fact_row *row, uint32_t width)
 
     snprintf(text, sizeof text, "%s%s%s%s", row->help, row->unit[0] == '\0' ? "" : " (", row->unit,
              row->unit[0] == '\0' ? "" : ")");
-    printf("%s%-*s%s  ", paint(PAINT_HEADING), (int)width, row->name, paint(PAINT_PLAIN));
+    print("%s%-*s%s  ", paint(PAINT_HEADING), (int)width, row->name, paint(PAINT_PLAIN));
     print_wrapped(width + 2, width + 2, text);
 }
 
@@ -129,7 +129,7 @@ static int print_table(const struct profile_options *chosen, uint32_t facts, int
             json_array_append_new(list,
                                   facts ? fact_json(accel_fact_row_get(i)) : setting_json(accel_setting_row_get(i)));
         else if (chosen->names)
-            printf("%s\n", row_name(facts, i));
+            print("%s\n", row_name(facts, i));
         else if (facts)
             print_fact(accel_fact_row_get(i), width);
         else
@@ -166,7 +166,7 @@ int profile_schema_print(const struct profile_options *chosen, int count, char *
         return code;
     /* The document is itself a schema: it has no member that names one of ours. */
     schema = profile_schema(context);
-    code = json_dumpf(schema, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF ? EXIT_DONE : EXIT_FAILED;
+    code = json_dumpf(schema, output(), JSON_INDENT(2)) == 0 && print_char('\n') != EOF ? EXIT_DONE : EXIT_FAILED;
     json_decref(schema);
     close_context(context);
     return code;

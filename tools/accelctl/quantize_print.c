@@ -70,9 +70,9 @@ static void print_narrow(const struct accel_quantize_job *job)
         uint64_t count = count_narrow(job, i);
 
         if (count > 0)
-            printf("%llu %s %s instead of %s, whose blocks do not divide %s rows\n", (unsigned long long)count,
-                   count == 1 ? "matrix gets" : "matrices get", row->to_name, row->wanted_name,
-                   count == 1 ? "its" : "their");
+            print("%llu %s %s instead of %s, whose blocks do not divide %s rows\n", (unsigned long long)count,
+                  count == 1 ? "matrix gets" : "matrices get", row->to_name, row->wanted_name,
+                  count == 1 ? "its" : "their");
     }
 }
 
@@ -134,9 +134,9 @@ static void print_rows(const struct accel_quantize_job *job)
         if (row->output_error > 0)
             snprintf(error, sizeof error, "relative error %.5f, of outputs %.5f%s", row->relative_error,
                      row->output_error, comma);
-        printf("  %-*s %5s -> %-8s %11s  %s%s%s%s\n", width, clean_text(row->name, name, sizeof name), row->from_name,
-               row->to_name, bytes_text(row->bytes, text), error, row->reason,
-               row->wanted_name[0] == '\0' ? "" : " of ", row->wanted_name);
+        print("  %-*s %5s -> %-8s %11s  %s%s%s%s\n", width, clean_text(row->name, name, sizeof name), row->from_name,
+              row->to_name, bytes_text(row->bytes, text), error, row->reason, row->wanted_name[0] == '\0' ? "" : " of ",
+              row->wanted_name);
     }
 }
 
@@ -154,9 +154,9 @@ static void print_errors(const struct accel_quantize_job *job, uint32_t type)
         }
     }
     if (most - least >= 0.00005)
-        printf(", relative error %.4f to %.4f", least, most);
+        print(", relative error %.4f to %.4f", least, most);
     else if (most > 0)
-        printf(", relative error %.4f", most);
+        print(", relative error %.4f", most);
 }
 
 /* Types with what they hold, in the order in which they first occur. */
@@ -180,13 +180,13 @@ static void print_types(const struct accel_quantize_job *job)
             elements += row->elements;
         }
         if (before == 0)
-            printf("  %-8s %4llu tensor%s  %11s  %6.3f bits per weight", accel_quantize_get(job, i)->to_name,
-                   (unsigned long long)tensors, tensors == 1 ? " " : "s", bytes_text(bytes, text),
-                   elements == 0 ? 0 : 8.0 * (double)bytes / (double)elements);
+            print("  %-8s %4llu tensor%s  %11s  %6.3f bits per weight", accel_quantize_get(job, i)->to_name,
+                  (unsigned long long)tensors, tensors == 1 ? " " : "s", bytes_text(bytes, text),
+                  elements == 0 ? 0 : 8.0 * (double)bytes / (double)elements);
         if (before == 0)
             print_errors(job, type);
         if (before == 0)
-            printf("\n");
+            print("\n");
     }
 }
 
@@ -204,11 +204,11 @@ static void print_end(const struct accel_quantize_job *job, const struct outcome
     char after[32], before[32], name[1024];
 
     clean_text(outcome->path, name, sizeof name);
-    printf("%s%s %s (before: %s), %.3f bits per weight", name, written ? ":" : " would have",
-           bytes_text(accel_quantize_bytes(job), after), bytes_text(outcome->before, before), bits_per_weight(job));
+    print("%s%s %s (before: %s), %.3f bits per weight", name, written ? ":" : " would have",
+          bytes_text(accel_quantize_bytes(job), after), bytes_text(outcome->before, before), bits_per_weight(job));
     if (written)
-        printf(", in %.1f s", outcome->seconds);
-    printf("\nlayout %s: %s\n", layout, readers_of(layout));
+        print(", in %.1f s", outcome->seconds);
+    print("\nlayout %s: %s\n", layout, readers_of(layout));
 }
 
 void quantize_print(const struct accel_quantize_job *job, const struct quantize_options *chosen,
@@ -221,18 +221,18 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
     if (chosen->sensitivity)
         sensitivity_print(job, outcome);
     if (outcome->calibration > 0)
-        printf("calibrated with %llu tokens of %s\n", (unsigned long long)outcome->calibration, chosen->calib);
+        print("calibrated with %llu tokens of %s\n", (unsigned long long)outcome->calibration, chosen->calib);
     if (outcome->calibration > 0 && outcome->calibration < outcome->widest)
-        printf("  fewer than the %llu values of the widest row: digits may fit this text instead of the model\n",
-               (unsigned long long)outcome->widest);
+        print("  fewer than the %llu values of the widest row: digits may fit this text instead of the model\n",
+              (unsigned long long)outcome->widest);
     /* Without a budget nothing has been chosen. */
     if (chosen->sensitivity && chosen->budget == NULL)
         return;
     print_types(job);
     print_narrow(job);
     if (outcome->resumed > 0)
-        printf("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
+        print("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
     print_end(job, outcome, written);
     if (outcome->replaced)
-        printf("%s: the file that has that name\n", written ? "replaced" : "would be replaced");
+        print("%s: the file that has that name\n", written ? "replaced" : "would be replaced");
 }

@@ -47,13 +47,13 @@ static void print_tensor(const struct accel_quantize_job *job, uint64_t index, s
         if (column < COLUMNS_MOST)
             found[column] = candidate;
     }
-    printf("  %-36s", clean_text(accel_quantize_get(job, index)->name, name, sizeof name));
+    print("  %-36s", clean_text(accel_quantize_get(job, index)->name, name, sizeof name));
     for (uint32_t i = 0; i < columns->count; i++)
         if (found[i] == NULL)
-            printf(" %10s", "-");
+            print(" %10s", "-");
         else
-            printf(" %9.5f%s", found[i]->error, stars && found[i]->chosen ? "*" : " ");
-    printf("\n");
+            print(" %9.5f%s", found[i]->error, stars && found[i]->chosen ? "*" : " ");
+    print("\n");
 }
 
 /* Of the candidate of a column; of the smallest where there is none, as F16 is for rows that no groups divide. */
@@ -73,16 +73,16 @@ static uint64_t bytes_in(const struct accel_quantize_job *job, uint64_t index, c
 /* What tensors come to where all get the type of a column that can. */
 static void print_bytes(const struct accel_quantize_job *job, const struct columns *columns)
 {
-    printf("  %-36s", "all tensors, where it fits");
+    print("  %-36s", "all tensors, where it fits");
     for (uint32_t i = 0; i < columns->count; i++) {
         uint64_t bytes = 0;
         char text[32];
 
         for (uint64_t j = 0; j < accel_quantize_count(job); j++)
             bytes += bytes_in(job, j, columns->names[i]);
-        printf(" %9s ", bytes_text(bytes, text));
+        print(" %9s ", bytes_text(bytes, text));
     }
-    printf("\n");
+    print("\n");
 }
 
 void sensitivity_print(const struct accel_quantize_job *job, const struct outcome *outcome)
@@ -91,16 +91,16 @@ void sensitivity_print(const struct accel_quantize_job *job, const struct outcom
     uint32_t limited = outcome->limited;
 
     find_columns(job, &columns);
-    printf("  %-36s", outcome->calibration > 0 ? "relative error of outputs" : "relative error of weights");
+    print("  %-36s", outcome->calibration > 0 ? "relative error of outputs" : "relative error of weights");
     for (uint32_t i = 0; i < columns.count; i++)
-        printf(" %9s ", columns.names[i]);
-    printf("\n");
+        print(" %9s ", columns.names[i]);
+    print("\n");
     for (uint64_t i = 0; i < accel_quantize_count(job); i++)
         if (accel_quantize_candidate_get(job, i, 0) != NULL)
             print_tensor(job, i, &columns, limited);
     print_bytes(job, &columns);
-    printf(limited ? "* is what --budget chooses, by these errors and by what each matrix means to the model\n"
-                   : "With --budget SIZE a star shows the type that each matrix would get.\n");
+    print(limited ? "* is what --budget chooses, by these errors and by what each matrix means to the model\n"
+                  : "With --budget SIZE a star shows the type that each matrix would get.\n");
 }
 
 json_t *sensitivity_json(const struct accel_quantize_job *job, uint64_t index)

@@ -22,17 +22,17 @@ static int recommended_text(FILE *out, void *data)
         const struct accel_recommendation *row = accel_recommendation_get(tables, i);
 
         if (strcmp(table, row->table) != 0)
-            printf("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
-                   paint(PAINT_PLAIN));
+            print("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
+                  paint(PAINT_PLAIN));
         table = row->table;
-        printf("%s%s%s ", paint(PAINT_HEADING), row->subject, paint(PAINT_PLAIN));
+        print("%s%s%s ", paint(PAINT_HEADING), row->subject, paint(PAINT_PLAIN));
         print_wrapped((uint32_t)strlen(row->subject) + 1, 4, row->examples);
-        print_wrapped((uint32_t)printf("    %s: ", row->because), 6, row->advice);
-        print_wrapped((uint32_t)printf("    "), 6, row->reason);
+        print_wrapped((uint32_t)print("    %s: ", row->because), 6, row->advice);
+        print_wrapped((uint32_t)print("    "), 6, row->reason);
         if (row->settings[0] != '\0')
-            print_wrapped((uint32_t)printf("    "), 6, row->settings);
+            print_wrapped((uint32_t)print("    "), 6, row->settings);
     }
-    return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+    return ferror(output()) ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int recommended_json(FILE *out, void *data)

@@ -128,9 +128,9 @@ static void print_texts(const struct texts_job *job, const struct texts *t, uint
         const struct text *text = &t->texts[i];
 
         if (!job->quiet)
-            printf("==> %u: %s\n", i + 1, job->prompts[i]);
-        fwrite(text->memory == NULL ? "" : text->memory, 1, text->bytes, stdout);
-        printf("\n");
+            print("==> %u: %s\n", i + 1, job->prompts[i]);
+        fwrite(text->memory == NULL ? "" : text->memory, 1, text->bytes, output());
+        print("\n");
         tokens += text->result.tokens;
         prompts += text->result.prompt_tokens;
     }

@@ -186,12 +186,12 @@ int print_json(json_t *document, const char *schema)
 
     json_object_set_new(whole, "schema", json_string(schema));
     if (document != NULL && json_object_update(whole, document) == 0)
-        code = json_dumpf(whole, stdout, JSON_INDENT(2));
+        code = json_dumpf(whole, output(), JSON_INDENT(2));
     json_decref(document);
     json_decref(whole);
     if (code != 0 && document == NULL)
         return say(0, EXIT_FAILED, "ACCEL_E_INTERNAL", "a value is not UTF-8, and JSON cannot hold it", NULL);
-    return code != 0 || putchar('\n') == EOF ? EXIT_FAILED : EXIT_DONE;
+    return code != 0 || print_char('\n') == EOF ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* Columns of the standard output: of the terminal, else 100. */
@@ -199,7 +199,7 @@ static uint32_t output_width(void)
 {
     struct winsize size = {0};
 
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40)
+    if (!isatty(output_file()) || ioctl(output_file(), TIOCGWINSZ, &size) != 0 || size.ws_col < 40)
         return 100;
     return size.ws_col;
 }
@@ -225,18 +225,18 @@ void print_wrapped(uint32_t column, uint32_t indent, const char *text)
         uint32_t wide = columns(word, length);
 
         if (word != text && at + 1 + wide > width && at > indent) {
-            printf("\n%*s", (int)indent, "");
+            print("\n%*s", (int)indent, "");
             at = indent;
         } else if (word != text) {
-            putchar(' ');
+            print_char(' ');
             at++;
         }
-        fwrite(word, 1, length, stdout);
+        fwrite(word, 1, length, output());
         at += wide;
         word += length;
         word += strspn(word, " \n");
     }
-    putchar('\n');
+    print_char('\n');
 }
 
 const char *bytes_text(uint64_t bytes, char text[32])
@@ -291,7 +291,7 @@ const char *paint(enum paint which)
     const char *terminal = getenv("TERM");
     const char *refused = getenv("NO_COLOR");
 
-    if (!isatty(STDOUT_FILENO) || (refused != NULL && refused[0] != '\0') || terminal == NULL ||
+    if (!isatty(output_file()) || (refused != NULL && refused[0] != '\0') || terminal == NULL ||
         strcmp(terminal, "dumb") == 0)
         return "";
     return sequences[which];

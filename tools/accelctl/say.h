@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "tools/accelctl/clean_text.h"
+#include "tools/accelctl/output.h"
 
 /* Says an error: text and code name on the error output and the remedy on a line of its own, or all in a document on
  * the standard output. `remedy` may be NULL. Answers `exit_code`. */

@@ -91,12 +91,12 @@ static int list_kept(const struct cache_options *chosen, const char *const *driv
     } else if (chosen->common.json) {
         code = print_json(list_json(&list), "accelctl/cache/1");
     } else {
-        printf("%s%s%s   %" PRIu32 " file%s, %s\n", paint(PAINT_HEADING), list.folder, paint(PAINT_PLAIN), list.count,
-               list.count == 1 ? "" : "s", bytes_text(list.bytes, bytes));
+        print("%s%s%s   %" PRIu32 " file%s, %s\n", paint(PAINT_HEADING), list.folder, paint(PAINT_PLAIN), list.count,
+              list.count == 1 ? "" : "s", bytes_text(list.bytes, bytes));
         for (uint32_t i = 0; i < list.count; i++)
-            printf("  %-48s %10s  written %s ago%s\n", clean_text(list.files[i].name, name, sizeof name),
-                   bytes_text(list.files[i].bytes, bytes), age_text(list.files[i].seconds, age),
-                   list.files[i].unfinished ? "; being written, or left over" : "");
+            print("  %-48s %10s  written %s ago%s\n", clean_text(list.files[i].name, name, sizeof name),
+                  bytes_text(list.files[i].bytes, bytes), age_text(list.files[i].seconds, age),
+                  list.files[i].unfinished ? "; being written, or left over" : "");
     }
     kept_free(&list);
     return code;
@@ -176,8 +176,8 @@ static int clear_kept(const struct cache_options *chosen, const char *const *dri
                                     "bytes", (json_int_t)bytes, "busy", (int)busy),
                           "accelctl/cache-clear/1");
     else if (code < 0)
-        printf("%s: %" PRIu32 " file%s removed, %s%s\n", list.folder, files, files == 1 ? "" : "s",
-               bytes_text(bytes, text), busy != 0 ? "; what another process is writing was left" : "");
+        print("%s: %" PRIu32 " file%s removed, %s%s\n", list.folder, files, files == 1 ? "" : "s",
+              bytes_text(bytes, text), busy != 0 ? "; what another process is writing was left" : "");
     kept_free(&list);
     return code < 0 ? EXIT_DONE : code;
 }
@@ -229,8 +229,8 @@ static int say_warm(uint32_t json, const char *device, double seconds, uint64_t 
         return print_json(json_pack("{s:s, s:f, s:I, s:I}", "device", device, "seconds", seconds, "before",
                                     (json_int_t)before, "bytes", (json_int_t)after),
                           "accelctl/cache-warm/1");
-    printf("%s: loaded and tried in %.1f s; kernels of %s are kept, %s before\n", device, seconds,
-           bytes_text(after, is), bytes_text(before, was));
+    print("%s: loaded and tried in %.1f s; kernels of %s are kept, %s before\n", device, seconds, bytes_text(after, is),
+          bytes_text(before, was));
     return EXIT_DONE;
 }
 
@@ -264,7 +264,7 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
     /* Libraries below drivers write what they keep by the end. */
     close_model(&opened);
     if (code < 0 && !compiles && !chosen->common.json) {
-        printf("%s: its kernels are compiled already, there is nothing to keep\n", name);
+        print("%s: its kernels are compiled already, there is nothing to keep\n", name);
         return EXIT_DONE;
     }
     return code < 0 ? say_warm(chosen->common.json, name, seconds_now() - begun, before) : code;

@@ -58,7 +58,7 @@ static const char *value_text(const struct accel_promise *promise, const char *v
 static void print_detail(const char *name, const char *text)
 {
     if (text[0] != '\0')
-        print_wrapped((uint32_t)printf("%10s%s: ", "", name), 14, text);
+        print_wrapped((uint32_t)print("%10s%s: ", "", name), 14, text);
 }
 
 static void print_claim(const struct accel_promise *promise, uint32_t all)
@@ -69,11 +69,11 @@ static void print_claim(const struct accel_promise *promise, uint32_t all)
                                                                     : PAINT_GOOD;
     char value[VALUE_BYTES], ours[VALUE_BYTES], line[2 * VALUE_BYTES + 16];
 
-    printf("%s%-9s%s ", paint(PAINT_HEADING), promise->id, paint(PAINT_PLAIN));
+    print("%s%-9s%s ", paint(PAINT_HEADING), promise->id, paint(PAINT_PLAIN));
     print_wrapped(INDENT, INDENT, promise->claim);
     snprintf(line, sizeof line, "%s, ours %s", value_text(promise, promise->value, value),
              value_text(promise, promise->ours, ours));
-    printf("%*s%s%s%s: ", INDENT, "", paint(colour), promise->verdict_name, paint(PAINT_PLAIN));
+    print("%*s%s%s%s: ", INDENT, "", paint(colour), promise->verdict_name, paint(PAINT_PLAIN));
     print_wrapped(INDENT + (uint32_t)strlen(promise->verdict_name) + 2, INDENT,
                   promise->ours[0] == '\0' ? value : line);
     print_detail("but", promise->finding);
@@ -96,11 +96,11 @@ static int write_text(FILE *out, void *data)
         if (is_wanted(ledger->chosen, promise))
             print_claim(promise, ledger->chosen->all);
     }
-    printf("\n%" PRIu32 " estimated, %" PRIu32 " measured, %" PRIu32 " rejected, %" PRIu32
-           " that nobody has checked here\n",
-           ledger->counts[ACCEL_PROMISE_ESTIMATED], ledger->counts[ACCEL_PROMISE_MEASURED],
-           ledger->counts[ACCEL_PROMISE_REJECTED], ledger->counts[ACCEL_PROMISE_CLAIMED]);
-    return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+    print("\n%" PRIu32 " estimated, %" PRIu32 " measured, %" PRIu32 " rejected, %" PRIu32
+          " that nobody has checked here\n",
+          ledger->counts[ACCEL_PROMISE_ESTIMATED], ledger->counts[ACCEL_PROMISE_MEASURED],
+          ledger->counts[ACCEL_PROMISE_REJECTED], ledger->counts[ACCEL_PROMISE_CLAIMED]);
+    return ferror(output()) ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int write_json(FILE *out, void *data)

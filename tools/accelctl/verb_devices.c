@@ -35,16 +35,16 @@ static void print_device(const struct accel_device_info *info)
     const struct accel_facts *facts = info->facts;
     char bytes[32], reason[1200];
 
-    printf("%s%s%s  %s  %s%s\n", paint(PAINT_HEADING), info->name, paint(PAINT_PLAIN), kind_name(facts->kind),
-           facts->name, (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0 ? " (software)" : "");
+    print("%s%s%s  %s  %s%s\n", paint(PAINT_HEADING), info->name, paint(PAINT_PLAIN), kind_name(facts->kind),
+          facts->name, (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0 ? " (software)" : "");
     for (uint32_t h = 0; h < facts->heap_count; h++)
-        printf("%*s%s %s\n", INDENT, "", facts->heaps[h].name,
-               facts->heaps[h].bytes == 0 ? "size unknown" : bytes_text(facts->heaps[h].bytes, bytes));
+        print("%*s%s %s\n", INDENT, "", facts->heaps[h].name,
+              facts->heaps[h].bytes == 0 ? "size unknown" : bytes_text(facts->heaps[h].bytes, bytes));
     if (facts->detail[0] != '\0')
-        print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, facts->detail);
-    print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, short_places(info->rank_reason, reason, sizeof reason));
+        print_wrapped((uint32_t)print("%*s", INDENT, ""), INDENT, facts->detail);
+    print_wrapped((uint32_t)print("%*s", INDENT, ""), INDENT, short_places(info->rank_reason, reason, sizeof reason));
     if (info->duplicate_of >= 0)
-        printf("%*sthe same hardware as device %" PRId32 "\n", INDENT, "", info->duplicate_of);
+        print("%*sthe same hardware as device %" PRId32 "\n", INDENT, "", info->duplicate_of);
 }
 
 static void print_verdict(const struct accel_verdict *verdict)
@@ -53,10 +53,9 @@ static void print_verdict(const struct accel_verdict *verdict)
 
     snprintf(line, sizeof line, "%s (%s%s%s)", verdict->text, accel_error_name(verdict->code),
              verdict->driver[0] == '\0' ? "" : ", driver ", verdict->driver);
-    print_wrapped((uint32_t)printf("  %s: ", verdict->subject[0] == '\0' ? verdict->driver : verdict->subject), 4,
-                  line);
+    print_wrapped((uint32_t)print("  %s: ", verdict->subject[0] == '\0' ? verdict->driver : verdict->subject), 4, line);
     if (verdict->remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("    remedy: "), 12, verdict->remedy);
+        print_wrapped((uint32_t)print("    remedy: "), 12, verdict->remedy);
 }
 
 /* A driver that was refused has no devices, and nobody else says so. */
@@ -65,9 +64,9 @@ static void print_refused(const struct accel_plugin_info *info)
     char line[1400];
 
     snprintf(line, sizeof line, "%s (%s, plugin %s)", info->text, accel_error_name(info->code), info->path);
-    print_wrapped((uint32_t)printf("  %s: ", info->name), 4, line);
+    print_wrapped((uint32_t)print("  %s: ", info->name), 4, line);
     if (info->remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("    remedy: "), 12, info->remedy);
+        print_wrapped((uint32_t)print("    remedy: "), 12, info->remedy);
 }
 
 static uint32_t count_refused(const struct accel_context *context)
@@ -90,7 +89,7 @@ static void print_fact(const struct accel_fact *fact)
         snprintf(value, sizeof value, "%s", fact->value);
     else
         snprintf(value, sizeof value, "%s%s%s", fact->value, fact->unit[0] == '\0' ? "" : " ", fact->unit);
-    printf("  %-22s %-22s %s\n", fact->key, value, fact->origin);
+    print("  %-22s %-22s %s\n", fact->key, value, fact->origin);
 }
 
 /* 1 where a device before `index` has printed the word; `of` says which of its words that is. */
@@ -137,20 +136,20 @@ static void print_words(const struct accel_context *context)
             const char *word = words[w](accel_device_get(context, i));
 
             if (word[0] != '\0' && !seen_before(context, i, words[w]))
-                printf("%s\n", word);
+                print("%s\n", word);
         }
 }
 
 static void print_all(const struct accel_context *context)
 {
     if (accel_verdict_count(context) + count_refused(context) > 0)
-        printf("\n%snot usable%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+        print("\n%snot usable%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_verdict_count(context); i++)
         print_verdict(accel_verdict_get(context, i));
     for (uint32_t i = 0; i < accel_plugin_count(context); i++)
         if (accel_plugin_get(context, i)->state == ACCEL_PLUGIN_REFUSED)
             print_refused(accel_plugin_get(context, i));
-    printf("\n%smachine%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("\n%smachine%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_fact_count(context); i++)
         print_fact(accel_fact_get(context, i));
 }

@@ -37,7 +37,7 @@ enum { INDENT = 10 };
 /* A line below a row: a word for it, and text that is wrapped behind the word. */
 static void print_note(const char *word, const char *text)
 {
-    uint32_t column = (uint32_t)printf("%*s%s: ", INDENT, "", word);
+    uint32_t column = (uint32_t)print("%*s%s: ", INDENT, "", word);
 
     print_wrapped(column, column, text);
 }
@@ -61,7 +61,7 @@ static void print_row(const struct accel_doctor_row *row, uint32_t all)
                                                           : PAINT_PLAIN;
     char line[1600];
 
-    printf("  %s%-7s%s ", paint(colour), state_name(row->state), paint(PAINT_PLAIN));
+    print("  %s%-7s%s ", paint(colour), state_name(row->state), paint(PAINT_PLAIN));
     snprintf(line, sizeof line, "%s: %s", row->subject, row->text);
     print_wrapped(INDENT, INDENT, line);
     if (row->remedy[0] != '\0')
@@ -88,7 +88,7 @@ static void print_rows(const struct accel_doctor *doctor, uint32_t all)
         if (!is_shown(row, all))
             continue;
         if (strcmp(area, row->area) != 0)
-            printf("%s%s%s\n", paint(PAINT_HEADING), row->area, paint(PAINT_PLAIN));
+            print("%s%s%s\n", paint(PAINT_HEADING), row->area, paint(PAINT_PLAIN));
         area = row->area;
         print_row(row, all);
     }
@@ -99,7 +99,7 @@ static void print_gpu(const struct accel_context *context, const struct accel_do
     struct gpu_answer answer;
 
     find_gpu_answer(context, doctor, &answer);
-    print_wrapped((uint32_t)printf("%sGPU%s: ", paint(PAINT_HEADING), paint(PAINT_PLAIN)), 5, answer.text);
+    print_wrapped((uint32_t)print("%sGPU%s: ", paint(PAINT_HEADING), paint(PAINT_PLAIN)), 5, answer.text);
     if (answer.remedy[0] != '\0')
         print_note("remedy", answer.remedy);
 }
@@ -111,14 +111,14 @@ static void print_summary(const struct accel_context *context, const struct acce
     uint32_t warn = accel_doctor_tally(doctor, ACCEL_DOCTOR_WARN);
 
     print_recording(context);
-    printf("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD),
-           bad != 0    ? "NEEDS A REMEDY"
-           : warn != 0 ? "WORKS, COULD BE BETTER"
-                       : "ALL GOOD",
-           paint(PAINT_PLAIN));
-    printf(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
-           accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
-           accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
+    print("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD),
+          bad != 0    ? "NEEDS A REMEDY"
+          : warn != 0 ? "WORKS, COULD BE BETTER"
+                      : "ALL GOOD",
+          paint(PAINT_PLAIN));
+    print(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
+          accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
+          accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
     print_gpu(context, doctor);
 }
 
@@ -126,12 +126,12 @@ static void print_bandwidth(const struct accel_bandwidth *bandwidth)
 {
     char line[600];
 
-    printf("%smeasured%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%smeasured%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     snprintf(line, sizeof line,
              "memory is read at %.2f GB/s: median of %u passes over %.0f MiB, %.2f to %.2f GB/s, %u threads (%s)",
              bandwidth->bytes_per_second * 1e-9, bandwidth->passes, (double)bandwidth->bytes / (1 << 20),
              bandwidth->lowest * 1e-9, bandwidth->highest * 1e-9, bandwidth->threads, bandwidth->reason);
-    print_wrapped((uint32_t)printf("%*s", INDENT, ""), INDENT, line);
+    print_wrapped((uint32_t)print("%*s", INDENT, ""), INDENT, line);
 }
 
 /* ---- the history ---- */

@@ -364,7 +364,7 @@ static int read_with_all(struct evaluation *evaluation)
 
 /* ---- the verb ---- */
 
-static int print(struct evaluation *evaluation)
+static int print_evaluation(struct evaluation *evaluation)
 {
     const struct eval_options *chosen = evaluation->chosen;
     int code = EXIT_DONE;
@@ -440,7 +440,7 @@ static int run(int count, char **arguments, const struct verb *verb)
         code = compare_tensors(&evaluation);
     working_end(&evaluation.working);
     if (code < 0)
-        code = print(&evaluation);
+        code = print_evaluation(&evaluation);
     close_all(&evaluation);
     return code;
 }

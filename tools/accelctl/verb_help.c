@@ -19,18 +19,18 @@ static void print_option(char letter, const char *name, const char *argument, co
     short_name[3] = letter;
     length = snprintf(left, sizeof left, "%s--%s%s%s", letter == 0 ? "      " : short_name, name,
                       argument == NULL ? "" : " ", argument == NULL ? "" : argument);
-    printf("%-*s", HELP_COLUMN, left);
+    print("%-*s", HELP_COLUMN, left);
     print_wrapped(length < HELP_COLUMN ? HELP_COLUMN : (uint32_t)length, HELP_COLUMN, help);
 }
 
 static void print_action(const struct action_row *row)
 {
-    int length = printf("  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
+    int length = print("  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
 
     if (length < HELP_COLUMN)
-        length += printf("%*s", HELP_COLUMN - length, "");
+        length += print("%*s", HELP_COLUMN - length, "");
     else
-        length += printf(" ");
+        length += print(" ");
     print_wrapped((uint32_t)length, HELP_COLUMN, row->summary);
 }
 
@@ -42,7 +42,7 @@ static void print_paragraphs(const char *text)
         size_t length = strcspn(text, "\n");
 
         snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
-        printf("\n");
+        print("\n");
         print_wrapped(0, 0, paragraph);
         text += length + (text[length] == '\n');
     }
@@ -50,15 +50,14 @@ static void print_paragraphs(const char *text)
 
 void print_verb_help(const struct verb *verb)
 {
-    print_wrapped((uint32_t)printf("accelctl %s: ", verb->name), 0, verb->summary);
-    printf("\nUsage: accelctl %s [OPTION...]%s%s\n", verb->name, verb->arguments[0] == '\0' ? "" : " ",
-           verb->arguments);
+    print_wrapped((uint32_t)print("accelctl %s: ", verb->name), 0, verb->summary);
+    print("\nUsage: accelctl %s [OPTION...]%s%s\n", verb->name, verb->arguments[0] == '\0' ? "" : " ", verb->arguments);
     print_paragraphs(verb->detail);
     if (verb->action_count > 0)
-        printf("\nActions:\n");
+        print("\nActions:\n");
     for (uint32_t i = 0; i < verb->action_count; i++)
         print_action(&verb->actions[i]);
-    printf("\nOptions:\n");
+    print("\nOptions:\n");
     for (uint32_t i = 0; i < verb->option_count; i++) {
         const struct option_row *row = &verb->options[i];
 

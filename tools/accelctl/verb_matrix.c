@@ -37,10 +37,10 @@ static void print_cell(const struct matrix_cell *cell)
 {
     enum { INDENT = 36 };
     const char *rating = cell->document != NULL ? cell->document->rating_name : "not named";
-    int at = printf("  %-22s %-9s  ", matrix_column(cell), rating);
+    int at = print("  %-22s %-9s  ", matrix_column(cell), rating);
 
     if (cell->verdict != HOST_ABSENT && cell->verdict != HOST_UNKNOWN) {
-        printf("%s%s%s: ", paint(colour(cell->verdict)), matrix_words(cell->verdict), paint(PAINT_PLAIN));
+        print("%s%s%s: ", paint(colour(cell->verdict)), matrix_words(cell->verdict), paint(PAINT_PLAIN));
         at += (int)strlen(matrix_words(cell->verdict)) + 2;
     }
     print_wrapped((uint32_t)at, INDENT, cell->text);
@@ -55,15 +55,15 @@ static int write_text(FILE *out, void *data)
         const struct accel_compat *row = matrix->cells[i].row;
 
         if (matrix_begins_table(matrix, i))
-            printf("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
-                   paint(PAINT_PLAIN));
+            print("%s%s%s: %s%s\n", i == 0 ? "" : "\n", paint(PAINT_HEADING), row->table, row->about,
+                  paint(PAINT_PLAIN));
         if (matrix_begins_row(matrix, i))
-            printf("%s%s%s, %s%s (%s)\n", paint(PAINT_HEADING), row->row, paint(PAINT_PLAIN),
-                   row->client[0] != '\0' ? "client " : "", row->client[0] != '\0' ? row->client : row->model,
-                   row->because);
+            print("%s%s%s, %s%s (%s)\n", paint(PAINT_HEADING), row->row, paint(PAINT_PLAIN),
+                  row->client[0] != '\0' ? "client " : "", row->client[0] != '\0' ? row->client : row->model,
+                  row->because);
         print_cell(&matrix->cells[i]);
     }
-    return ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+    return ferror(output()) ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int write_json(FILE *out, void *data)

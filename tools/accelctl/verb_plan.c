@@ -66,12 +66,11 @@ static void print_tokens(const struct accel_plan *plan, uint64_t tokens)
     struct accel_plan_fit fit = {.size = sizeof fit};
 
     if (tokens == 0)
-        printf(
-            "no context fits, not even of one token\n  remedy: accelctl plan --fit tries what else can be changed\n");
+        print("no context fits, not even of one token\n  remedy: accelctl plan --fit tries what else can be changed\n");
     else if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && fit.budget == 0)
-        printf("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
+        print("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
     else
-        printf("%" PRIu64 " tokens fit; planned are %s\n", tokens, planned);
+        print("%" PRIu64 " tokens fit; planned are %s\n", tokens, planned);
 }
 
 static int print_most(const struct plan_options *chosen, const struct opened *opened)
@@ -149,7 +148,7 @@ static void print_out(const char *path)
 {
     char name[4096];
 
-    printf("written    %s, for accelctl run to repeat\n", clean_text(path, name, sizeof name));
+    print("written    %s, for accelctl run to repeat\n", clean_text(path, name, sizeof name));
 }
 
 /* What the options ask of the plan that is open now. */

@@ -28,7 +28,7 @@ static void print_certificates(const struct accel_plugin_info *info)
     size_t i;
 
     if (json_array_size(list) == 0)
-        printf("    no certificate: accel-conform makes one\n");
+        print("    no certificate: accel-conform makes one\n");
     json_array_foreach(list, i, one)
     {
         const char *state = NULL, *why = NULL, *device = NULL, *date = NULL;
@@ -38,10 +38,10 @@ static void print_certificates(const struct accel_plugin_info *info)
                         &device, "date", &date, "passed", &passed, "failed", &failed, "unclaimed", &unclaimed,
                         "skipped", &skipped, "seed", &seed) != 0)
             continue;
-        printf("    certificate for %s: %lld tests passed, %lld failed, %lld not claimed, %lld skipped, seed %lld, "
-               "%.10s%s%s%s%s\n",
-               device, (long long)passed, (long long)failed, (long long)unclaimed, (long long)skipped, (long long)seed,
-               date, why[0] == '\0' ? "" : "; ", why[0] == '\0' ? "" : state, why[0] == '\0' ? "" : ": ", why);
+        print("    certificate for %s: %lld tests passed, %lld failed, %lld not claimed, %lld skipped, seed %lld, "
+              "%.10s%s%s%s%s\n",
+              device, (long long)passed, (long long)failed, (long long)unclaimed, (long long)skipped, (long long)seed,
+              date, why[0] == '\0' ? "" : "; ", why[0] == '\0' ? "" : state, why[0] == '\0' ? "" : ": ", why);
     }
     json_decref(list);
 }
@@ -52,24 +52,24 @@ static void print_plugin(const struct accel_plugin_info *info)
     enum { INDENT = 4 };
     char line[1200], name[256], path[4200];
 
-    printf("%s%s%s %s  %s%s%s  %s\n", paint(PAINT_HEADING), clean_text(info->name, name, sizeof name),
-           paint(PAINT_PLAIN), info->version[0] == '\0' ? "(no version)" : info->version,
-           paint(info->state == ACCEL_PLUGIN_LOADED ? PAINT_GOOD : PAINT_BAD), state_name(info->state),
-           paint(PAINT_PLAIN), clean_text(info->path, path, sizeof path));
-    printf("%*s", INDENT, "");
+    print("%s%s%s %s  %s%s%s  %s\n", paint(PAINT_HEADING), clean_text(info->name, name, sizeof name),
+          paint(PAINT_PLAIN), info->version[0] == '\0' ? "(no version)" : info->version,
+          paint(info->state == ACCEL_PLUGIN_LOADED ? PAINT_GOOD : PAINT_BAD), state_name(info->state),
+          paint(PAINT_PLAIN), clean_text(info->path, path, sizeof path));
+    print("%*s", INDENT, "");
     if (info->state == ACCEL_PLUGIN_LOADED) {
-        printf("%u device%s, driver ABI %u.%u, licence %s%s\n", info->device_count, info->device_count == 1 ? "" : "s",
-               info->abi_major, info->abi_minor, info->licence[0] == '\0' ? "not stated" : info->licence,
-               info->from_cache ? ", probed earlier" : "");
+        print("%u device%s, driver ABI %u.%u, licence %s%s\n", info->device_count, info->device_count == 1 ? "" : "s",
+              info->abi_major, info->abi_minor, info->licence[0] == '\0' ? "not stated" : info->licence,
+              info->from_cache ? ", probed earlier" : "");
         print_certificates(info);
         return;
     }
     snprintf(line, sizeof line, info->code == ACCEL_OK ? "%s" : "%s (%s)", info->text, accel_error_name(info->code));
     print_wrapped(INDENT, INDENT, line);
     if (info->remedy[0] != '\0')
-        print_wrapped((uint32_t)printf("%*sremedy: ", INDENT, ""), INDENT + 8, info->remedy);
+        print_wrapped((uint32_t)print("%*sremedy: ", INDENT, ""), INDENT + 8, info->remedy);
     if (info->detail[0] != '\0')
-        print_wrapped((uint32_t)printf("%*sit said: ", INDENT, ""), INDENT + 9, info->detail);
+        print_wrapped((uint32_t)print("%*sit said: ", INDENT, ""), INDENT + 9, info->detail);
 }
 
 static json_t *plugin_json(const struct accel_plugin_info *info)

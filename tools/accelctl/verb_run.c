@@ -340,7 +340,7 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
                       const struct accel_token_list *prompt)
 {
     struct accel_sampling sampling;
-    struct listener listener = {.out = stdout};
+    struct listener listener = {.out = output()};
     struct accel_generate_options how = {.size = sizeof how,
                                          .flags = chosen->past_end ? ACCEL_GENERATE_PAST_END : 0,
                                          .tokens = chosen->tokens,
@@ -367,7 +367,7 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     if (error.code == ACCEL_OK)
         echo_prompt(&listener);
     code = finish(chosen, opened, &listener, &result, &error);
-    if (listener.out != stdout)
+    if (listener.out != output())
         fclose(listener.out);
     free(listener.memory);
     json_decref(listener.ids);

@@ -78,33 +78,32 @@ static void print_columns(const struct accel_scores *scores)
 {
     struct accel_scores_column column = {.size = sizeof column};
 
-    printf("\n%-24s %-4s %10s %18s\n", "column", "", "AUC", "information, nats");
+    print("\n%-24s %-4s %10s %18s\n", "column", "", "AUC", "information, nats");
     for (uint32_t i = 0; accel_scores_column(scores, i, &column, NULL) == ACCEL_OK; i++)
-        printf("%-24s %-4s %10.4f %18.5f\n", column.name, column.external ? "ES" : "PK", column.auc,
-               column.information);
+        print("%-24s %-4s %10.4f %18.5f\n", column.name, column.external ? "ES" : "PK", column.auc, column.information);
 }
 
 static void print_threshold(const char *what, const struct accel_scores_threshold *best)
 {
-    printf("  %-13s %.4f: F1 %.4f, precision %.4f, recall %.4f, false positive rate %.4f%s\n", what, best->threshold,
-           best->f1, best->precision, best->recall, best->false_positive_rate,
-           best->worse_than_chance ? "; worse than chance" : "");
+    print("  %-13s %.4f: F1 %.4f, precision %.4f, recall %.4f, false positive rate %.4f%s\n", what, best->threshold,
+          best->f1, best->precision, best->recall, best->false_positive_rate,
+          best->worse_than_chance ? "; worse than chance" : "");
 }
 
 static void print_gains(const struct accel_scores_report *report)
 {
     const struct accel_scores_gain *gain, *before = NULL;
 
-    printf("\n%-14s %-17s %-16s %7s   %-16s %7s %8s %6s\n", "tool", "measure", "in sample", "gain", "held out", "gain",
-           "spread", "won");
+    print("\n%-14s %-17s %-16s %7s   %-16s %7s %8s %6s\n", "tool", "measure", "in sample", "gain", "held out", "gain",
+          "spread", "won");
     for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; i++)
-        printf("%-14s %-17s %.4f to %.4f %+.4f   %.4f to %.4f %+.4f   %.4f  %3.0f %%\n", gain->tool,
-               measure_name(gain->measure), gain->before, gain->after, gain->after - gain->before, gain->held_before,
-               gain->held_after, gain->held_after - gain->held_before, gain->held_spread, 100 * gain->held_won);
-    printf("\n");
+        print("%-14s %-17s %.4f to %.4f %+.4f   %.4f to %.4f %+.4f   %.4f  %3.0f %%\n", gain->tool,
+              measure_name(gain->measure), gain->before, gain->after, gain->after - gain->before, gain->held_before,
+              gain->held_after, gain->held_after - gain->held_before, gain->held_spread, 100 * gain->held_won);
+    print("\n");
     for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; before = gain, i++)
         if (before == NULL || strcmp(before->choice, gain->choice) != 0)
-            print_wrapped((uint32_t)printf("%-14s ", gain->tool), 15, gain->choice);
+            print_wrapped((uint32_t)print("%-14s ", gain->tool), 15, gain->choice);
 }
 
 static void print_report(const char *path, const struct accel_scores *scores, const struct accel_scores_report *report)
@@ -112,24 +111,24 @@ static void print_report(const char *path, const struct accel_scores *scores, co
     const struct accel_scores_facts *facts = accel_scores_facts_of(scores);
     const struct accel_scores_summary *s = accel_scores_report_summary(report);
 
-    printf("%s: %llu rows of %llu responses; label 1 in %llu rows and %llu responses; %u ES and %u PK columns", path,
-           (unsigned long long)facts->rows, (unsigned long long)facts->groups, (unsigned long long)facts->positive_rows,
-           (unsigned long long)facts->positive_groups, facts->external, facts->parametric);
+    print("%s: %llu rows of %llu responses; label 1 in %llu rows and %llu responses; %u ES and %u PK columns", path,
+          (unsigned long long)facts->rows, (unsigned long long)facts->groups, (unsigned long long)facts->positive_rows,
+          (unsigned long long)facts->positive_groups, facts->external, facts->parametric);
     if (facts->ignored > 0)
-        printf(", %u others", facts->ignored);
-    printf("\nbaseline       top_n %u, top_k %u, alpha %g, m %g: AUC %.4f of responses, %.4f of rows\n",
-           s->baseline.top_n, s->baseline.top_k, s->baseline.alpha, s->baseline.m, s->baseline_quality.group_auc,
-           s->baseline_quality.row_auc);
-    printf("thresholds     of the baseline's scores from 0 to 1, by the largest F1\n");
+        print(", %u others", facts->ignored);
+    print("\nbaseline       top_n %u, top_k %u, alpha %g, m %g: AUC %.4f of responses, %.4f of rows\n",
+          s->baseline.top_n, s->baseline.top_k, s->baseline.alpha, s->baseline.m, s->baseline_quality.group_auc,
+          s->baseline_quality.row_auc);
+    print("thresholds     of the baseline's scores from 0 to 1, by the largest F1\n");
     print_threshold("responses", &s->group_best);
     print_threshold("rows", &s->row_best);
-    printf("grid           %llu points, %llu that can differ: AUC depends on alpha / m alone, and on no more columns "
-           "than there are\n",
-           (unsigned long long)s->points, (unsigned long long)s->distinct);
-    printf("ensemble       %u members, AUC of responses from %.4f to %.4f each\n", s->members, s->member_least,
-           s->member_most);
-    printf("held out       %u folds of whole responses, %u shuffles, seed %llu; values are means over folds\n",
-           s->folds, s->repeats, (unsigned long long)s->seed);
+    print("grid           %llu points, %llu that can differ: AUC depends on alpha / m alone, and on no more columns "
+          "than there are\n",
+          (unsigned long long)s->points, (unsigned long long)s->distinct);
+    print("ensemble       %u members, AUC of responses from %.4f to %.4f each\n", s->members, s->member_least,
+          s->member_most);
+    print("held out       %u folds of whole responses, %u shuffles, seed %llu; values are means over folds\n", s->folds,
+          s->repeats, (unsigned long long)s->seed);
     print_gains(report);
 }
 

@@ -20,14 +20,14 @@ static const struct option_row options[] = {
 };
 
 /* A snapshot is a JSON document of its own, so that --json changes nothing when it goes to the output. */
-static int print(struct accel_context *context, uint32_t json)
+static int print_machine(struct accel_context *context, uint32_t json)
 {
     struct accel_error error = {0};
     char *text = NULL;
 
     if (accel_snapshot_text(context, &text, NULL, &error) != ACCEL_OK)
         return say_error(json, &error);
-    fputs(text, stdout);
+    fputs(text, output());
     accel_snapshot_free(text);
     return EXIT_DONE;
 }
@@ -43,8 +43,8 @@ static int write_file(struct accel_context *context, const char *path, uint32_t 
     if (json)
         return print_json(json_pack("{s:o, s:I}", "path", json_text(path), "bytes", (json_int_t)facts.st_size),
                           "accelctl/snapshot/1");
-    printf("%s: %" PRIu64 " bytes; replay it anywhere: accelctl devices --host %s\n", path, (uint64_t)facts.st_size,
-           path);
+    print("%s: %" PRIu64 " bytes; replay it anywhere: accelctl devices --host %s\n", path, (uint64_t)facts.st_size,
+          path);
     return EXIT_DONE;
 }
 
@@ -64,7 +64,7 @@ static int run(int count, char **arguments, const struct verb *verb)
     if (context == NULL)
         return code;
     if (count == 0 || strcmp(arguments[0], "-") == 0)
-        code = print(context, chosen.common.json);
+        code = print_machine(context, chosen.common.json);
     else
         code = write_file(context, arguments[0], chosen.common.json);
     close_context(context);

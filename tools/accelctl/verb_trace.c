@@ -274,7 +274,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
             code = print_json(json_pack("{s:o, s:i}", "out", json_text(chosen->out), "stages", (int)trace.record_count),
                               "accelctl/trace/1");
         else
-            printf("%u stages written to %s\n", trace.record_count, chosen->out);
+            print("%u stages written to %s\n", trace.record_count, chosen->out);
         working_end(&working);
     }
     close_model(&opened);

@@ -25,8 +25,8 @@ static int run(int count, char **arguments, const struct verb *verb)
         return print_json(json_pack("{s:s, s:s, s:{s:i, s:i}}", "command", PACKAGE_VERSION, "library", accel_version(),
                                     "abi", "major", (int)ACCEL_ABI_MAJOR, "minor", (int)ACCEL_ABI_MINOR),
                           "accelctl/version/1");
-    printf("accelctl %s, libaccel %s, driver ABI %u.%u\n", PACKAGE_VERSION, accel_version(), ACCEL_ABI_MAJOR,
-           ACCEL_ABI_MINOR);
+    print("accelctl %s, libaccel %s, driver ABI %u.%u\n", PACKAGE_VERSION, accel_version(), ACCEL_ABI_MAJOR,
+          ACCEL_ABI_MINOR);
     return EXIT_DONE;
 }
 
