@@ -4,6 +4,7 @@
 #include "tools/accelctl/blame.h"
 
 #include <accel/calling.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,14 @@
 
 /* Where handlers of crashes run: the stack itself may have overflowed. Registers of any machine have room in it. */
 enum { STACK_BYTES = 128 << 10 };
+/* Names beyond are not told. */
+enum { LOADED_BYTES = 256 };
 
 /* What functions of atexit and handlers of signals may touch. */
 static const struct accel_context *volatile watched;
 static volatile pid_t own; /* 0: nothing is watched */
+static volatile sig_atomic_t is_done;
+static char loaded[LOADED_BYTES]; /* names of the drivers whose files are in the process, with commas between them */
 static volatile sig_atomic_t waits_for;
 static sigset_t callers_mask; /* of blame_begin, until blame_done */
 static volatile sig_atomic_t is_begun;
@@ -77,7 +82,7 @@ static void say_exit(void)
 /* Children that a driver has made end as they like. */
 static void at_exit(void)
 {
-    if (own != getpid())
+    if (is_done || own != getpid())
         return;
     say_exit();
     end_now(EXIT_FAILED);
@@ -97,7 +102,7 @@ uint32_t blame_exit(void)
 {
     const char *driver, *slot;
 
-    if (own != getpid() || !accel_context_calling(watched, &driver, &slot))
+    if (is_done || own != getpid() || !accel_context_calling(watched, &driver, &slot))
         return 0;
     say_exit();
     return 1;
@@ -131,15 +136,31 @@ static void end_by(int number)
     raise(number);
 }
 
+/* What a driver and the libraries below it leave to be done when the process ends. */
+static void say_late(struct ending *ending, const char *name)
+{
+    ending->text[0] = "the work is done, and a library crashes while the process ends, with ";
+    ending->text[1] = name;
+    if (loaded[0] != '\0') {
+        ending->text[2] = "; drivers that were loaded: ";
+        ending->text[3] = loaded;
+    }
+    ending_say(ending);
+}
+
 static void on_crash(int number)
 {
     struct ending ending = {.code = "ACCEL_E_INTERNAL", .remedy = crash_remedy(), .status = 128 + number};
     const char *name = "a signal";
 
-    if (own == getpid()) {
-        for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-            if (crashes[i].number == number)
-                name = crashes[i].name;
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (crashes[i].number == number)
+            name = crashes[i].name;
+    if (is_done && own == getpid()) {
+        /* A document has been printed already. */
+        ending_as_json(0);
+        say_late(&ending, name);
+    } else if (own == getpid()) {
         say_what(&ending,
                  name_driver(&ending) ? "the process crashes in it with "
                                       : "the command crashes, or a thread of a library below it, with ",
@@ -206,9 +227,26 @@ void blame_watch(const struct accel_context *context)
     own = getpid();
 }
 
+void blame_loaded(const struct accel_context *context)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *info = accel_plugin_get(context, i);
+        void *file = info->state == ACCEL_PLUGIN_LOADED ? dlopen(info->path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        int count;
+
+        if (file == NULL)
+            continue;
+        dlclose(file);
+        count = snprintf(loaded + used, sizeof loaded - used, "%s%.60s", used == 0 ? "" : ", ", info->name);
+        used += count > 0 && (size_t)count < sizeof loaded - used ? (size_t)count : 0;
+    }
+}
+
 void blame_done(void)
 {
-    own = 0;
+    is_done = 1;
     if (is_begun)
         pthread_sigmask(SIG_SETMASK, &callers_mask, NULL);
     is_begun = 0;

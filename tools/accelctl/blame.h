@@ -28,6 +28,9 @@ void blame_thread(void);
  * hear it where no other one does. */
 void blame_spare(sigset_t *mask);
 
+/* Before a context is freed: keeps the names of the drivers whose files stay in the process, for a crash at its end. */
+void blame_loaded(const struct accel_context *context);
+
 /* The verb has ended by itself, or another program takes the place of this one. The caller's mask is put back. */
 void blame_done(void);
 

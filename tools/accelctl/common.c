@@ -197,6 +197,7 @@ void close_context(struct accel_context *context)
     struct accel_error error = {0};
 
     waiting_end();
+    blame_loaded(context);
     if (accel_context_free(context, &error) != ACCEL_OK)
         say_error(0, &error);
     blame_watch(NULL);
