@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matmul with activations in F32, and embed, for every type of weights.
- * Layout: weights as they lie. Tile: 4 rows of W, decoded CHUNK values at a time into the first cache (F32 is read in
- * place, and F16 and BF16 for fewer rows of x than are worth arranging), with 3 rows of x; 12 sums in registers. Up to 3
- * rows of x are multiplied with digits as they come.
- * Bound: bytes of W for one row of x, multiply-adds for many.
- * Measured with AVX2 on one core of a shared Zen 3 server: one row of x reads 17 to 19 GB/s of F32 (a plain read had 11
- * to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0 (bound by operations).
+ * Layout: weights as they lie. Tile: 4 rows of W, decoded CHUNK values at a time into the first cache (F32, F16 and
+ * BF16 are read in place), with 3 rows of x; 12 sums in registers. Up to 3 rows of x are multiplied with digits as they
+ * come. Bound: bytes of W for one row of x, multiply-adds for many. Measured with AVX2 on one core of a shared Zen 3
+ * server: one row of x reads 17 to 19 GB/s of F32 (a plain read had 11 to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0
+ * (bound by operations).
  */
 #include "finish.h"
 #include "gemm32.h"
@@ -113,8 +112,8 @@ CPU_INLINE float load_weight(const int read, const void *row, size_t at)
 }
 
 /*
- * How far ahead of byte `at` of its rows a tile asks for what comes. AVX-512: a kilobyte of each row, and past their end
- * of the rows of the next tile; on two cores of a Xeon with AMX a model of 2.2 GB in F16 wrote 14.3 tokens a second
+ * How far ahead of byte `at` of its rows a tile asks for what comes. AVX-512: a kilobyte of each row, and past their
+ * end of the rows of the next tile; on two cores of a Xeon with AMX a model of 2.2 GB in F16 wrote 14.3 tokens a second
  * with it, 13.8 with 512 bytes and with 2048, 12.8 with the rows below. Other levels: those rows, see prefetch_ahead.
  */
 CPU_INLINE size_t tile_ahead(size_t at, size_t w_stride)
