@@ -189,9 +189,16 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
 
 #define EVERY_SLOT                                                                                                     \
     .size = sizeof(struct accel_device_table), .close = device_close, .claim = sdk_claim,                              \
-    .compile = sdk_module_create, .estimate = sdk_estimate, .fingerprint = device_fingerprint
+    .compile = sdk_module_create, .estimate = sdk_estimate
 
-const struct accel_device_table sdk_device_table = {EVERY_SLOT};
+const struct accel_device_table sdk_device_table = {
+    EVERY_SLOT,
+    .fingerprint = device_fingerprint,
+};
 
 /* Of backends that pack: the core keeps no copy of what they hold. */
-const struct accel_device_table sdk_packing_device_table = {EVERY_SLOT, .weights_create = sdk_weights_create};
+const struct accel_device_table sdk_packing_device_table = {
+    EVERY_SLOT,
+    .weights_create = sdk_weights_create,
+    .fingerprint = device_fingerprint,
+};
