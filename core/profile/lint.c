@@ -270,7 +270,9 @@ int32_t accel_profile_lint_path(const struct accel_profile_list *list, const cha
     int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
     lint.faults = (struct accel_faults){.take = take_fault, .data = &lint};
     if (code != ACCEL_OK)
-        accel_error_remedy(out_why, "name a file that is there and may be read; accelctl profile list has them");
+        accel_error_remedy(out_why, code == ACCEL_E_LIMIT
+                                        ? "a file of profiles is shorter: name one, or cut it into several"
+                                        : "name a file that is there and may be read; accelctl profile list has them");
     else
         code = check_any(&lint, path, text, bytes, out_why);
     if (code != ACCEL_OK && text != NULL && !has_key(text))

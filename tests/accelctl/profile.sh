@@ -268,7 +268,7 @@ for wrong in large deep; do
     for verb in "plan $q8" "run $q8 -n 1" "profile lint $work/accel.yaml"; do
         # shellcheck disable=SC2086 # words
         try 3 sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$accelctl" $verb
-        grep -q 'accel.yaml: longer than 1048576 bytes\|accel.yaml:.*: nested too deeply' "$work/err" "$work/out" ||
+        grep -q 'accel.yaml:.* *longer than 1048576 bytes\|accel.yaml:.*: nested too deeply' "$work/err" "$work/out" ||
             { cat "$work/err"; fail "$wrong: not told by $verb"; }
     done
 done
