@@ -118,6 +118,8 @@ short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=s
     [ "$(value steps.#)" -ge 2 ] || fail "--fit: too few steps"
 }
 try 5 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set memory.device=100MiB --set placement=single --fit
+has "remedy: no change below is enough: a smaller model, or a device with more memory"
+grep -q 'plan --fit tries' "$work/out" && fail "what --fit prints recommends --fit"
 for topic in oom slow accuracy; do
     try 0 "$accelctl" plan "$model" --advise $topic
     has "because   "

@@ -159,7 +159,7 @@ static uint32_t print_word(const struct accel_plan_fit *fit, uint32_t refused)
            (uint32_t)(strlen(paint(PAINT_GOOD)) + strlen(paint(PAINT_PLAIN)));
 }
 
-void print_verdict(const struct opened *opened)
+void print_verdict(const struct opened *opened, uint32_t is_tried)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     struct accel_plan_fit fit = {.size = sizeof fit};
@@ -179,7 +179,9 @@ void print_verdict(const struct opened *opened)
              short_places(fit.budget_origin, origin, sizeof origin), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
     if (!fit.fits)
-        print("%*sremedy: accelctl plan --fit tries what can be changed, and at what price\n", HEAD, "");
+        print("%*sremedy: %s\n", HEAD, "",
+              is_tried ? "no change below is enough: a smaller model, or a device with more memory"
+                       : "accelctl plan --fit tries what can be changed, and at what price");
     if (refused)
         print_reason("because", &why);
     else if (accel_model_plan_session(opened->made, &session, &why) != ACCEL_OK)
@@ -306,7 +308,7 @@ void print_plan(const struct opened *opened, const struct shown *shown)
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     uint32_t exact = accel_model_plan_exact(opened->made);
 
-    print_verdict(opened);
+    print_verdict(opened, 0);
     print_model(opened);
     print_device(opened);
     print_folder(plan);

@@ -20,8 +20,9 @@ struct shown {
 /* 1 where the device is here, and the model or a setting has no implementation on it; *why says which. */
 uint32_t does_not_run(const struct opened *opened, struct accel_error *why);
 
-/* The first line: whether it fits, where, by how much; then why a plan by formula is no more than that. */
-void print_verdict(const struct opened *opened);
+/* The first line: whether it fits, where, by how much; then why a plan by formula is no more than that. `is_tried`: 1
+ * where all that can be changed has been tried, and follows. */
+void print_verdict(const struct opened *opened, uint32_t is_tried);
 void print_plan(const struct opened *opened, const struct shown *shown);
 
 /* A value with its unit; sizes are for people here, the document has the bytes. */

@@ -132,7 +132,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
         return EXIT_DONE;
     }
     if (!chosen->common.json) {
-        print_verdict(opened);
+        print_verdict(opened, 1);
         print_applied(steps);
         print_steps(steps);
         return EXIT_DONE;
