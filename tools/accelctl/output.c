@@ -28,8 +28,8 @@ static int open_closed(void)
     return file;
 }
 
-/* What others print: with the errors, or nowhere. Who starts a program without an error output may leave it a file there
- * that is read. */
+/* What others print: with the errors, or nowhere. Who starts a program without an error output may leave it a file
+ * there that is read. */
 static void lead_others_away(void)
 {
     int flags = fcntl(STDERR_FILENO, F_GETFL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says on the error output which driver the command waits for, where one takes long to tell its devices, to open one, to
- * say what it supports or to make what a run needs: nobody would know why nothing happens. Where a driver ends the thread that called
- * it, the command ends with its name. */
+/* Says on the error output which driver the command waits for, where one takes long to tell its devices, to open one,
+ * to say what it supports or to make what a run needs: nobody would know why nothing happens. Where a driver ends the
+ * thread that called it, the command ends with its name. */
 #ifndef ACCELCTL_WAITING_H
 #define ACCELCTL_WAITING_H
 
