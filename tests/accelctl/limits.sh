@@ -62,4 +62,10 @@ has "256 tokens fit; planned are 16"
 sed '/"inline_bytes"/{n;s/"threads": [0-9]*/"queues": 1/;}' "$host" >"$work/queues.json"
 try 0 "$accelctl" plan "$q8" --host "$work/queues.json" --device narrow --set context=16tok
 has "the scratch of a step is one buffer"
+# Where drivers find no device for want of memory, that is named first.
+if ! sanitized; then
+    try 4 sh -c 'ulimit -v 40000000; exec "$@"' sh "$accelctl" plan "$q8" --device nobody
+    grep -q 'remedy: the memory of this process is limited (ulimit -v), which may be why drivers find no device: raise' \
+        "$work/err" || { cat "$work/err"; fail "a limit of memory is not named where there is no device"; }
+fi
 finish

@@ -163,8 +163,26 @@ int say_output_error(uint32_t json, const struct accel_error *error, const char 
                error->remedy[0] != '\0' ? error->remedy : remedy);
 }
 
+/* Loaders of drivers find none where they get no memory, and say no more: where that is limited it is named first. */
+static const char *device_remedy(const struct accel_error *error, char remedy[1024])
+{
+    struct rlimit space, data;
+
+    if (error->code != ACCEL_E_NOT_FOUND || strncmp(error->text, "there is no device ", 19) != 0 ||
+        getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+        (space.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY))
+        return error->remedy;
+    snprintf(remedy, 1024,
+             "the memory of this process is limited (ulimit -%c), which may be why drivers find no device: raise the "
+             "limit; else %s",
+             space.rlim_cur == RLIM_INFINITY ? 'd' : 'v', error->remedy);
+    return remedy;
+}
+
 int say_session_error(uint32_t json, const struct accel_error *error)
 {
+    char remedy[1024];
+
     /* What the command line or the environment set is wrong usage; what a profile set is a file's fault. */
     uint32_t given = strstr(error->text, "command line --set") != NULL || strncmp(error->text, "environment ", 12) == 0;
 
@@ -173,7 +191,7 @@ int say_session_error(uint32_t json, const struct accel_error *error)
     if (given && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return say(json, EXIT_USAGE, accel_error_name(error->code), error->text, error->remedy);
     if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED || error->code == ACCEL_E_UNSUPPORTED)
-        return say(json, EXIT_REFUSED, accel_error_name(error->code), error->text, error->remedy);
+        return say(json, EXIT_REFUSED, accel_error_name(error->code), error->text, device_remedy(error, remedy));
     if (error->code == ACCEL_E_LIMIT)
         return say(json, EXIT_SHORT, accel_error_name(error->code), error->text, error->remedy);
     return say_error(json, error);

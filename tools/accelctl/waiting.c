@@ -39,7 +39,6 @@ static uint32_t is_short(const char *slot)
                                         "claim",
                                         "estimate",
                                         "scratch",
-
                                         "queue_create",
                                         "state_create",
                                         "buffer_create",
