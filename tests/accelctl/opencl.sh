@@ -49,6 +49,12 @@ check()
         grep -qE '; 0 of [1-9][0-9]* kernels are kept compiled, [1-9][0-9]* are to be' "$work/out" ||
             fail "a plan of $device without kept kernels does not say how many have to be compiled"
     done
+    # In one file with them, lines of progress stand before the text, and the prompt begins a line of its own.
+    XDG_CACHE_HOME="$work/log" POCL_CACHE_DIR="$work/log/pocl" "$accelctl" run "$q8" --greedy -n 3 \
+        --prompt "Once upon a time" --device "$device" --set opencl.precompile=false >"$work/out" 2>&1 </dev/null
+    has "Once upon a time, there"
+    grep -q '[^ ].*reading the prompt\( \.\.\.\|:\)' "$work/out" && { cat "$work/out"; fail "progress within a text on $device"; }
+    grep -q '^Once upon a time' "$work/out" || fail "the prompt does not begin a line on $device"
     # Warmed, nothing is left to compile; who waits without a terminal is told when it begins and when it is done.
     try 0 env XDG_CACHE_HOME="$work/warm" POCL_CACHE_DIR="$work/warm/pocl" "$accelctl" cache warm "$q8" --device "$device"
     has " are kept, 0 B before"
