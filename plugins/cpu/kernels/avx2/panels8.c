@@ -239,6 +239,12 @@ struct super {
     int apart;
 };
 
+CPU_INLINE struct super super_of(const struct kind kind)
+{
+    const int center = kind.type == ACCEL_Q3_K ? 4 : kind.type == ACCEL_Q6_K ? 32 : 0;
+    return (struct super){kind, center, kind.type == ACCEL_Q5_K && FIVE_APART};
+}
+
 /* Word c of the digits of group g (constants) of eight rows, without sign. */
 CPU_INLINE __m256i digits_k(const struct kind kind, const uint8_t *words, const size_t g, const size_t c)
 {
@@ -397,14 +403,6 @@ struct panel_type {
     uint32_t block_bytes;
 };
 
-/* Panels where they are: their size, and where planar types have their scales. */
-struct panels {
-    const uint8_t *first;
-    size_t bytes;
-    size_t scales_at;
-    size_t blocks;
-};
-
 /* Rows of x: one, or from row `first` on, a multiple of TILE. */
 struct few {
     const struct cpu_rows8 *x;
@@ -506,9 +504,7 @@ CPU_INLINE void side_by_side(const struct panel_type type, const struct panels *
 CPU_INLINE void few_rows(const struct panel_type type, const struct cpu_matmul *call, const struct few *few,
                          const size_t rows, size_t begin, size_t end)
 {
-    const struct panel_form form = cpu_panel_form(call->w.type);
-    const struct panels w = {call->w.panels, cpu_panel_bytes(&form, call->k), cpu_panel_scales_at(&form, call->k),
-                             call->k / form.block_values};
+    const struct panels w = cpu_panels_of(call);
     const size_t streams = rows == 1 ? STREAMS : 1, apart = (end - begin + streams - 1) / streams;
     for (size_t at = begin; at < begin + apart; at++) {
         float sums[STREAMS][FEW_MOST][PANEL_ROWS];
@@ -537,69 +533,20 @@ CPU_INLINE void few_of_type(const struct panel_type type, const struct cpu_matmu
         few_rows(type, call, &few, TILE, begin, end);
 }
 
-#define FEW(name, ...)                                                                                                 \
+static size_t few_most(uint32_t type)
+{
+    return cpu_panel_form(type).block_values == CPU_BLOCK ? FEW_MOST : FEW_SUPER;
+}
+
+#define FEW_TYPE(name, ...)                                                                                            \
     static __attribute__((noinline)) void few_##name(const struct cpu_matmul *call, size_t begin, size_t end)          \
     {                                                                                                                  \
         const struct panel_type type = {__VA_ARGS__};                                                                  \
         few_of_type(type, call, begin, end);                                                                           \
     }
 #define FEW_LAYOUT(name)                                                                                               \
-    FEW(name, .layout = layout_##name, .block_values = CPU_BLOCK, .block_bytes = layout_##name.block_bytes)
-#define FEW_KIND(name, ...)                                                                                            \
-    FEW(name, .super = {kind_##name, __VA_ARGS__}, .block_values = RUN_VALUES, .block_bytes = kind_##name.block_bytes)
+    FEW_TYPE(name, .layout = layout_##name, .block_values = CPU_BLOCK, .block_bytes = layout_##name.block_bytes)
+#define FEW_KIND(name)                                                                                                 \
+    FEW_TYPE(name, .super = super_of(kind_##name), .block_values = RUN_VALUES, .block_bytes = kind_##name.block_bytes)
 
-FEW_LAYOUT(q8_0)
-FEW_LAYOUT(q4_0)
-FEW_LAYOUT(q4_1)
-FEW_LAYOUT(q8_g32)
-FEW_LAYOUT(q8_g128)
-FEW_LAYOUT(q4_g32)
-FEW_LAYOUT(q4_g128)
-FEW_KIND(q2_k, 0, 0)
-FEW_KIND(q3_k, 4, 0)
-FEW_KIND(q4_k, 0, 0)
-FEW_KIND(q5_k, 0, FIVE_APART)
-FEW_KIND(q6_k, 32, 0)
-
-static cpu_matmul_fn *few_of(uint32_t type)
-{
-    switch (type) {
-    case ACCEL_Q8_0:
-        return few_q8_0;
-    case ACCEL_Q4_0:
-        return few_q4_0;
-    case ACCEL_Q4_1:
-        return few_q4_1;
-    case ACCEL_Q8_G32:
-        return few_q8_g32;
-    case ACCEL_Q8_G128:
-        return few_q8_g128;
-    case ACCEL_Q4_G32:
-        return few_q4_g32;
-    case ACCEL_Q4_G128:
-        return few_q4_g128;
-    case ACCEL_Q2_K:
-        return few_q2_k;
-    case ACCEL_Q3_K:
-        return few_q3_k;
-    case ACCEL_Q4_K:
-        return few_q4_k;
-    case ACCEL_Q5_K:
-        return few_q5_k;
-    default:
-        return few_q6_k;
-    }
-}
-
-static size_t few_most(uint32_t type)
-{
-    return cpu_panel_form(type).block_values == CPU_BLOCK ? FEW_MOST : FEW_SUPER;
-}
-
-void CPU_NAME(panels8)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (call->m > few_most(call->w.type))
-        CPU_NAME(gemm8)(call, call->w.type, begin, end);
-    else
-        few_of(call->w.type)(call, begin / PANEL_ROWS, end / PANEL_ROWS);
-}
+#include "plugins/cpu/kernels/panels/few_types.h"

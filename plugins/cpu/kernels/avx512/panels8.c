@@ -359,14 +359,6 @@ CPU_INLINE void add(const struct panel_type type, const uint8_t *panel, size_t s
         add_super(type.kind, panel, few, rows, b, sums);
 }
 
-/* Panels where they are: their size, and where planar types have their scales. */
-struct panels {
-    const uint8_t *first;
-    size_t bytes;
-    size_t scales_at;
-    size_t blocks;
-};
-
 /* Panels at, at + apart, ...: `count` streams of memory, a block of each in turn. */
 CPU_INLINE void side_by_side(const struct panel_type type, const struct panels *w, const struct few few,
                              const size_t rows, size_t at, size_t apart, size_t count, float (*out)[FEW][PANEL_ROWS])
@@ -403,9 +395,7 @@ CPU_INLINE void alone(const struct panel_type type, const struct panels *w, cons
 CPU_INLINE void few_rows(const struct panel_type type, const struct cpu_matmul *call, const struct few few,
                          const size_t rows, size_t begin, size_t end)
 {
-    const struct panel_form form = cpu_panel_form(call->w.type);
-    const struct panels w = {call->w.panels, cpu_panel_bytes(&form, call->k), cpu_panel_scales_at(&form, call->k),
-                             call->k / form.block_values};
+    const struct panels w = cpu_panels_of(call);
     const size_t streams = rows == 1 ? STREAMS : 1, apart = (end - begin + streams - 1) / streams;
     for (size_t at = begin; at < begin + apart; at++) {
         float sums[STREAMS][FEW][PANEL_ROWS];
@@ -441,6 +431,11 @@ CPU_INLINE void few_of_type(const struct panel_type type, const struct cpu_matmu
     }
 }
 
+static size_t few_most(uint32_t type)
+{
+    return type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K ? FEW_FINE : FEW_MOST;
+}
+
 #define FEW_LAYOUT(name)                                                                                               \
     static __attribute__((noinline)) void few_##name(const struct cpu_matmul *call, size_t begin, size_t end)          \
     {                                                                                                                  \
@@ -456,58 +451,4 @@ CPU_INLINE void few_of_type(const struct panel_type type, const struct cpu_matmu
         few_of_type(type, call, begin, end);                                                                           \
     }
 
-FEW_LAYOUT(q8_0)
-FEW_LAYOUT(q4_0)
-FEW_LAYOUT(q4_1)
-FEW_LAYOUT(q8_g32)
-FEW_LAYOUT(q8_g128)
-FEW_LAYOUT(q4_g32)
-FEW_LAYOUT(q4_g128)
-FEW_KIND(q2_k)
-FEW_KIND(q3_k)
-FEW_KIND(q4_k)
-FEW_KIND(q5_k)
-FEW_KIND(q6_k)
-
-static cpu_matmul_fn *few_of(uint32_t type)
-{
-    switch (type) {
-    case ACCEL_Q8_0:
-        return few_q8_0;
-    case ACCEL_Q4_0:
-        return few_q4_0;
-    case ACCEL_Q4_1:
-        return few_q4_1;
-    case ACCEL_Q8_G32:
-        return few_q8_g32;
-    case ACCEL_Q8_G128:
-        return few_q8_g128;
-    case ACCEL_Q4_G32:
-        return few_q4_g32;
-    case ACCEL_Q4_G128:
-        return few_q4_g128;
-    case ACCEL_Q2_K:
-        return few_q2_k;
-    case ACCEL_Q3_K:
-        return few_q3_k;
-    case ACCEL_Q4_K:
-        return few_q4_k;
-    case ACCEL_Q5_K:
-        return few_q5_k;
-    default:
-        return few_q6_k;
-    }
-}
-
-static size_t few_most(uint32_t type)
-{
-    return type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K ? FEW_FINE : FEW_MOST;
-}
-
-void CPU_NAME(panels8)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (call->m > few_most(call->w.type))
-        CPU_NAME(gemm8)(call, call->w.type, begin, end);
-    else
-        few_of(call->w.type)(call, begin / PANEL_ROWS, end / PANEL_ROWS);
-}
+#include "plugins/cpu/kernels/panels/few_types.h"

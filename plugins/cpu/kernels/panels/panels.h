@@ -40,4 +40,19 @@ static inline size_t cpu_panel_scales_at(const struct panel_form *form, size_t k
     return k / form->block_values * form->block_bytes * PANEL_ROWS;
 }
 
+/* Panels where they are: their size, and where planar types have their scales. */
+struct panels {
+    const uint8_t *first;
+    size_t bytes;
+    size_t scales_at;
+    size_t blocks;
+};
+
+static inline struct panels cpu_panels_of(const struct cpu_matmul *call)
+{
+    const struct panel_form form = cpu_panel_form(call->w.type);
+    return (struct panels){call->w.panels, cpu_panel_bytes(&form, call->k), cpu_panel_scales_at(&form, call->k),
+                           call->k / form.block_values};
+}
+
 #endif
