@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "core/base/open.h"
 #include "core/device/context.h"
 #include "core/plugin/plugin.h"
@@ -184,6 +185,25 @@ static void attach_all(struct accel_context *context)
             plugin->info.device_count = context->devices.count - before;
     }
     accel_plugins_rest(context->plugins);
+}
+
+int32_t accel_context_cache_folder(const struct accel_context *context, const char *name, char **out_folder,
+                                   struct accel_error *error)
+{
+    const struct accel_context_options *options = &context->options;
+    char *cache = NULL;
+    *out_folder = NULL;
+    if ((options->flags & ACCEL_CONTEXT_NO_CACHE) != 0)
+        return ACCEL_OK;
+    if (options->cache_path != NULL)
+        cache = strdup(options->cache_path);
+    else if (accel_file_user_cache(&cache, NULL) != ACCEL_OK)
+        return ACCEL_OK;
+    if (cache != NULL)
+        *out_folder = accel_file_join(cache, name);
+    free(cache);
+    return *out_folder != NULL ? ACCEL_OK
+                               : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the name of a folder");
 }
 
 static int32_t find_plugins(struct accel_context *context, struct accel_error *error)

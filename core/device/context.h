@@ -198,6 +198,11 @@ void accel_registry_forget(struct accel_context *context);
 int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
                                     struct accel_error *error);
 
+/** The folder of that name in the cache of the context, which the caller frees; NULL where nothing is kept.
+ *  ACCEL_E_MEMORY alone is a failure. */
+int32_t accel_context_cache_folder(const struct accel_context *context, const char *name, char **out_folder,
+                                   struct accel_error *error);
+
 /** Reads the profiles, before devices are ranked; what is wrong with them goes to the log and into `profile_error`, and
  *  a lack of memory is the only failure. */
 int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);

@@ -285,6 +285,20 @@ void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT
     accel_object_drop((struct accel_object *)device);
 }
 
+int32_t accel_device_fingerprint(const struct accel_device *device, uint8_t out_fingerprint[16])
+{
+    const struct accel_device_table *table = device->handle->table;
+    struct accel_call call;
+    int32_t code;
+    memset(out_fingerprint, 0, 16);
+    if (!ACCEL_CAN(table, fingerprint))
+        return ACCEL_E_UNSUPPORTED;
+    accel_call_begin(&call, device->object.context, device->driver, "fingerprint");
+    code = table->fingerprint(device->handle, out_fingerprint, NULL);
+    accel_call_end(&call);
+    return code;
+}
+
 int32_t accel_device_note(struct accel_device *device, int32_t code)
 {
     if (code == ACCEL_E_DEVICE_LOST)

@@ -82,9 +82,8 @@ struct accel_plane {
 
 /** Packed weights in a file that is mapped (packed.h). */
 struct accel_packed {
-    void *memory; /**< the whole file; NULL: none */
-    uint64_t bytes;
-    uint64_t counted; /**< of the weights, as the context counts them */
+    void *memory;   /**< the whole file; NULL: none */
+    uint64_t bytes; /**< of it */
 };
 
 struct accel_weights {
@@ -224,6 +223,8 @@ int32_t accel_pool_crew_create(struct accel_context *context, const struct accel
 /** Ends its threads. */
 void accel_pool_crew_free(struct accel_pool_crew *crew);
 
+/** What all that is made for the device hangs on; not ACCEL_OK: its driver does not say. */
+int32_t accel_device_fingerprint(const struct accel_device *device, uint8_t out_fingerprint[16]);
 /** Notes that the device is lost when `code` says so; returns the code. */
 int32_t accel_device_note(struct accel_device *device, int32_t code);
 /** What a slot of a step answered: noted, checked as by accel_take_code, and of a loss `error` names the device and a

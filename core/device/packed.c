@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/plugin/plugin.h"
 
@@ -32,26 +31,6 @@ void accel_packed_place_free(struct accel_packed_place *place)
 {
     free(place->folder);
     place->folder = NULL;
-}
-
-/* NULL without an error: nothing is kept. */
-static char *find_folder(const struct accel_context *context, int32_t *out_code, struct accel_error *error)
-{
-    const struct accel_context_options *options = &context->options;
-    char *cache = NULL, *folder = NULL;
-    *out_code = ACCEL_OK;
-    if ((options->flags & ACCEL_CONTEXT_NO_CACHE) != 0)
-        return NULL;
-    if (options->cache_path != NULL)
-        cache = strdup(options->cache_path);
-    else if (accel_file_user_cache(&cache, NULL) != ACCEL_OK)
-        return NULL;
-    if (cache != NULL)
-        folder = accel_file_join(cache, "kernels");
-    free(cache);
-    if (folder == NULL)
-        *out_code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the folder of packed weights");
-    return folder;
 }
 
 /* The build of the driver's file; NULL: it is of none, or of one that says nothing. */
@@ -81,11 +60,9 @@ static bool add_weight(struct accel_strbuf *text, const struct accel_weight *wei
 static bool write_subject(struct accel_strbuf *text, const struct accel_device *device,
                           const struct accel_weight *const *list, uint32_t count, const struct accel_source *source)
 {
-    const struct accel_device_table *table = device->handle->table;
     const char *build = build_of(device);
-    uint8_t fingerprint[16] = {0};
-    if (build == NULL || !ACCEL_CAN(source, hash) || !ACCEL_CAN(table, fingerprint) ||
-        table->fingerprint(device->handle, fingerprint, NULL) != ACCEL_OK)
+    uint8_t fingerprint[16];
+    if (build == NULL || !ACCEL_CAN(source, hash) || accel_device_fingerprint(device, fingerprint) != ACCEL_OK)
         return false;
     accel_strbuf_printf(text, "packed %u abi %u.%u\n%s\n%s\n", VERSION_OF_SUBJECT, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
                         device->driver, build);
@@ -106,7 +83,7 @@ int32_t accel_packed_find(const struct accel_device *device, const struct accel_
     int32_t code;
     int length;
     *out_place = place;
-    place.folder = find_folder(device->object.context, &code, error);
+    code = accel_context_cache_folder(device->object.context, "kernels", &place.folder, error);
     if (place.folder == NULL)
         return code;
     if (!write_subject(&text, device, list, count, source)) {

@@ -46,6 +46,12 @@ void accel_packed_place_free(struct accel_packed_place *place);
  *  ACCEL_E_CORRUPT, ACCEL_E_DENIED ...: what is there cannot be used. */
 int32_t accel_packed_map(const struct accel_packed_place *place, const struct accel_task *task,
                          struct accel_packed *out_packed, struct accel_error *error);
+/** Bytes of the weights in what is mapped, as the context counts them. */
+static inline uint64_t accel_packed_weights(const struct accel_packed *packed)
+{
+    return packed->bytes - ACCEL_PACKED_HEADER;
+}
+
 /** Unmaps it; nothing for one that is empty. */
 void accel_packed_unmap(struct accel_packed *packed);
 

@@ -178,7 +178,7 @@ static int32_t map_open(int file, const struct accel_packed_place *place, struct
 #ifdef MADV_HUGEPAGE
     (void)madvise(memory, (size_t)facts.st_size, MADV_HUGEPAGE);
 #endif
-    *out_packed = (struct accel_packed){memory, (uint64_t)facts.st_size, 0};
+    *out_packed = (struct accel_packed){memory, (uint64_t)facts.st_size};
     return ACCEL_OK;
 }
 
@@ -186,7 +186,7 @@ static int32_t check_content(const struct accel_packed_place *place, const struc
                              const struct accel_task *task, struct accel_error *error)
 {
     const struct header *head = packed->memory;
-    const uint64_t bytes = packed->bytes - sizeof(*head);
+    const uint64_t bytes = accel_packed_weights(packed);
     struct accel_hash128 content;
     int32_t code = populate(packed->memory, sizeof(*head));
     if (code != ACCEL_OK)

@@ -19,9 +19,9 @@ static void weights_destroy(struct accel_object *object)
     struct accel_weights *weights = (struct accel_weights *)object;
     struct accel_memory *memory = &object->context->memory;
     if (weights->handle != NULL)
-        weights->handle->table->free(weights->handle);
-    if (weights->packed.counted != 0)
-        accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)weights->packed.counted, NULL);
+        ACCEL_FREE_HANDLE(weights->module->device, weights->handle, "free of weights");
+    if (weights->packed.memory != NULL)
+        accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)accel_packed_weights(&weights->packed), NULL);
     accel_packed_unmap(&weights->packed);
     accel_memory_give(memory, weights->copies);
     accel_memory_give(memory, weights->planes);
@@ -211,7 +211,7 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
 {
     struct accel_device *device = weights->module->device;
     struct accel_memory *memory = &weights->object.context->memory;
-    const uint64_t bytes = packed->bytes - ACCEL_PACKED_HEADER;
+    const uint64_t bytes = accel_packed_weights(packed);
     struct accel_call call;
     int32_t code = accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, (int64_t)bytes, error);
     if (code != ACCEL_OK)
@@ -225,7 +225,6 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
         accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)bytes, NULL);
         return code;
     }
-    packed->counted = bytes;
     weights->packed = *packed;
     return ACCEL_OK;
 }
@@ -244,7 +243,7 @@ static int32_t use_kept(struct accel_weights *weights, const struct accel_packed
     *out_done = code == ACCEL_OK;
     if (code == ACCEL_OK) {
         accel_log_write(log, ACCEL_LOG_INFO, "packed", "used=%s/%s bytes=%llu", place->folder, place->name,
-                        (unsigned long long)weights->packed.counted);
+                        (unsigned long long)accel_packed_weights(&weights->packed));
         return ACCEL_OK;
     }
     accel_packed_unmap(&packed);

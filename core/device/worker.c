@@ -15,7 +15,6 @@
 
 #include "core/base/checked.h"
 #include "core/base/env.h"
-#include "core/base/file.h"
 #include "core/base/utf8.h"
 #include "core/plugin/child.h"
 #include "core/plugin/plugin.h"
@@ -63,40 +62,15 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
 /* The name covers all that the blob depends on; without a fingerprint nobody knows what that is. */
 static void name_blob(struct attempt *attempt)
 {
-    const struct accel_device_table *table = attempt->device->handle->table;
     const char *build = attempt->plugin->info.build_id;
-    uint8_t fingerprint[16] = {0};
+    uint8_t fingerprint[16];
     struct accel_hash128 hash;
-    struct accel_call call;
     uint64_t seed;
-    int32_t code;
-    if (!ACCEL_CAN(table, fingerprint) || attempt->input.failed)
-        return;
-    accel_call_begin(&call, attempt->context, attempt->device->driver, "fingerprint");
-    code = table->fingerprint(attempt->device->handle, fingerprint, NULL);
-    accel_call_end(&call);
-    if (code != ACCEL_OK)
+    if (attempt->input.failed || accel_device_fingerprint(attempt->device, fingerprint) != ACCEL_OK)
         return;
     seed = accel_hash64(fingerprint, sizeof(fingerprint), accel_hash64(build, strlen(build), 0));
     hash = accel_hash128(attempt->input.text, attempt->input.length, seed);
     accel_hash_text(hash, attempt->name);
-}
-
-static int32_t find_folder(struct attempt *attempt, struct accel_error *error)
-{
-    const struct accel_context_options *options = &attempt->context->options;
-    struct accel_error why = {0};
-    char *cache = NULL;
-    if ((options->flags & ACCEL_CONTEXT_NO_CACHE) != 0)
-        return ACCEL_OK;
-    if (options->cache_path != NULL)
-        cache = strdup(options->cache_path);
-    else if (accel_file_user_cache(&cache, &why) != ACCEL_OK)
-        return ACCEL_OK;
-    if (cache != NULL)
-        attempt->folder = accel_file_join(cache, "compiled");
-    free(cache);
-    return attempt->folder ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory to compile");
 }
 
 /* ---- the worker ---- */
@@ -295,7 +269,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                                "driver %s asks for isolated compile and cannot load what is compiled", device->driver);
     code = check_baked(module, error);
     if (code == ACCEL_OK)
-        code = find_folder(&attempt, error);
+        code = accel_context_cache_folder(attempt.context, "compiled", &attempt.folder, error);
     if (code != ACCEL_OK)
         return code;
     accel_worker_pack(&job, &attempt.input); /* without the limit of memory, which is no part of the name */
