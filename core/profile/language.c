@@ -194,12 +194,7 @@ static int32_t read_named(struct accel_loader *loader, uint32_t layer, const cha
     if (loader->depth == 0)
         loader->file->path = loader->path;
     code = accel_file_read(loader->path, ACCEL_YAML_BYTES, &data, &bytes, loader->error);
-    /* A file that is too long is malformed, as one that is nested too deeply; limits are those of devices. */
-    if (code == ACCEL_E_LIMIT) {
-        code = ACCEL_E_CORRUPT;
-        if (loader->error != NULL)
-            loader->error->code = code;
-    }
+    code = accel_yaml_read_code(code, loader->error);
     if (code != ACCEL_OK) {
         loader->is_unread = true;
         loader->file->is_absent = code == ACCEL_E_NOT_FOUND && loader->depth == 0;

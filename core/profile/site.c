@@ -53,9 +53,7 @@ int32_t accel_profile_site_read(struct accel_profile_file *file, const char *roo
     char *data = NULL;
     size_t bytes = 0;
     int32_t code = accel_file_read_trusted(path, ACCEL_YAML_BYTES, &data, &bytes, &why);
-    /* A file that is too long is malformed, as one that is nested too deeply; limits are those of devices. */
-    if (code == ACCEL_E_LIMIT)
-        why.code = code = ACCEL_E_CORRUPT;
+    code = accel_yaml_read_code(code, &why);
     if (code == ACCEL_OK)
         code = accel_profile_file_parse(file, &source, data, bytes, error);
     else

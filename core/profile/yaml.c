@@ -319,6 +319,15 @@ size_t accel_yaml_mark(const char *data, size_t bytes)
     return bytes >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
+int32_t accel_yaml_read_code(int32_t code, struct accel_error *error)
+{
+    if (code != ACCEL_E_LIMIT)
+        return code;
+    if (error != NULL)
+        error->code = ACCEL_E_CORRUPT;
+    return ACCEL_E_CORRUPT;
+}
+
 int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const char *path, const char *data,
                                 size_t bytes, struct accel_arena *arena, struct accel_yaml_node **out_root,
                                 struct accel_error *error)

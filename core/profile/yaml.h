@@ -49,6 +49,10 @@ struct accel_yaml_node {
     struct accel_yaml_node *value; /**< of a key */
 };
 
+/** What reading a file answered, for a file in this language: one over ACCEL_YAML_BYTES is malformed, as one that is
+ *  nested too deeply; limits are those of devices. `error` has the answer's text and is given its code. */
+int32_t accel_yaml_read_code(int32_t code, struct accel_error *error);
+
 /** Parses `bytes` bytes that were read from `path`, which only messages use, within the
  * limits of profiles above. */
 int32_t accel_yaml_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
