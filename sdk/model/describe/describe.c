@@ -88,7 +88,7 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
         code = from_open_file(d, context, file, error);
     accel_model_file_close(file);
     if (code == ACCEL_E_CORRUPT)
-        accel_error_remedy(error, "its files are damaged, or do not belong together: get or convert the model again");
+        model_remedy_damaged(error);
     return code;
 }
 

@@ -82,3 +82,8 @@ const char *model_quote(char out[MODEL_QUOTE_BYTES], const char *name, uint64_t 
     snprintf(out + used, MODEL_QUOTE_BYTES - used, at < length ? "...'" : "'");
     return out;
 }
+
+void model_remedy_damaged(struct accel_error *error)
+{
+    accel_error_remedy(error, "its files are damaged, or do not belong together: get or convert the model again");
+}

@@ -30,4 +30,7 @@ int32_t model_fault_errno(struct accel_error *error, const char *path, const cha
  * what is too long is cut. Returns `out`. */
 const char *model_quote(char out[MODEL_QUOTE_BYTES], const char *name, uint64_t length);
 
+/* The remedy of a model whose files open and are refused, where what refused them has not said more. */
+void model_remedy_damaged(struct accel_error *error);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model: file, configuration and family, held against each other. */
+#include "sdk/model/format/fault.h"
 #include "sdk/model/format/packed.h"
 #include "sdk/model/session/internal.h"
 
@@ -84,7 +85,7 @@ static void add_remedy(int32_t code, struct accel_error *error)
         accel_error_remedy(error, "choose or convert to a model of a kind that runs: accelctl profile list models has "
                                   "such by name");
     else if (code == ACCEL_E_CORRUPT || code == ACCEL_E_INVALID)
-        accel_error_remedy(error, "its files are damaged, or do not belong together: get or convert the model again");
+        model_remedy_damaged(error);
 }
 
 int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
