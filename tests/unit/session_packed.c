@@ -254,6 +254,18 @@ static int32_t map_code(const struct accel_packed_place *place)
     return code;
 }
 
+/* A first start, and the file that it keeps. */
+static const char *begin_with_file(struct accel_packed_place *out_place)
+{
+    const char *path;
+    uint32_t count;
+
+    begin();
+    path = kept_file(&count);
+    *out_place = place_of(path);
+    return path;
+}
+
 static void flip(const char *path, off_t at)
 {
     int file = open(path, O_RDWR);
@@ -270,12 +282,9 @@ static void a_damaged_file_is_not_used(void **state)
     struct accel_packed_place place;
     struct stat facts;
     const char *path;
-    uint32_t count;
 
     (void)state;
-    begin();
-    path = kept_file(&count);
-    place = place_of(path);
+    path = begin_with_file(&place);
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(map_code(&place), ACCEL_OK);
     for (off_t at = 0; at < facts.st_size; at += at < (off_t)ACCEL_PACKED_HEADER ? 1 : facts.st_size / 16) {
@@ -310,12 +319,9 @@ static void somebody_elses_file_is_not_used(void **state)
     char other[2 * PATH_BYTES + 8];
     struct accel_packed_place place;
     const char *path;
-    uint32_t count;
 
     (void)state;
-    begin();
-    path = kept_file(&count);
-    place = place_of(path);
+    path = begin_with_file(&place);
     assert_int_equal(chmod(path, 0620), 0);
     assert_int_equal(map_code(&place), ACCEL_E_DENIED);
     assert_int_equal(chmod(path, 0600), 0);
@@ -486,9 +492,7 @@ static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
     pid_t child;
 
     (void)state;
-    begin();
-    path = kept_file(&count);
-    place = place_of(path);
+    path = begin_with_file(&place);
     snprintf(beside, sizeof beside, "%s.new", path);
     assert_int_equal(unlink(path), 0);
     child = fork();
