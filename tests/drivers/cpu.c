@@ -29,8 +29,10 @@ uint32_t cpu_open_with(struct rig *rig, uint32_t level, const char *layout)
 
     rig_open(rig, "plugins/cpu/.libs/cpu.so", NULL, NULL, 0);
     code = accel_device_open(rig->context, "cpu:cpu0", options, 2, &rig->device, &rig->error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        print_message("at cpu.isa=%s:\n", names[level]);
         return 1;
+    }
     if (code != ACCEL_E_UNSUPPORTED || strstr(rig->error.text, names[level]) == NULL || rig->error.remedy[0] == '\0')
         fail_msg("%s: %s", accel_error_name(code), rig->error.text);
     print_message("left out: %s\n", rig->error.text);
