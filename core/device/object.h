@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "core/base/hash.h"
 #include "core/device/context.h"
 
 /** Begins every object. */
@@ -86,6 +87,13 @@ struct accel_packed {
     uint64_t bytes; /**< of it */
 };
 
+/** Where the packed form of one list of weights is kept (packed.h). */
+struct accel_packed_place {
+    char *folder; /**< owned; NULL: nothing is kept of this list */
+    char name[80];
+    struct accel_hash128 key;
+};
+
 struct accel_weights {
     struct accel_object object;
     struct accel_module *module;
@@ -93,7 +101,9 @@ struct accel_weights {
     struct accel_plane *planes;          /**< [weight][ACCEL_PLANES], NULL where no weight is used in place */
     void *copies;                        /**< owned: the planes that are not used where they are mapped, or NULL */
     uint64_t mapped_bytes;
-    struct accel_packed packed; /**< what the container uses of the cache */
+    struct accel_packed packed;      /**< what the container uses of the cache */
+    struct accel_packed_place place; /**< where what was packed now can be kept */
+    uint64_t packed_bytes;           /**< about as many */
 };
 
 /** Most planes of a format (accel/types.h). */

@@ -8,7 +8,7 @@
  *
  * A file is a header of one page and the bytes of the driver. It is used only if it is the user's own, nobody else may
  * write it, and header, length and hash agree; else it is as if it were not there, and the log says why. It is written
- * under another name first, by one process at a time, and what cannot be written costs a start nothing but that copy.
+ * under another name first, by one process at a time, and when the caller says so: a start does not wait for it.
  *
  * Environment: ACCEL_PACKED_BYTES is what all such files may take; those that were used longest ago go first. 0: none
  * is written.
@@ -27,13 +27,6 @@
 #define ACCEL_PACKED_BYTES (UINT64_C(16) << 30)
 /** Bytes of a header: what is behind it is mapped at a multiple of a page. */
 #define ACCEL_PACKED_HEADER 4096u
-
-/** Where the packed form of one list of weights is kept. */
-struct accel_packed_place {
-    char *folder; /**< owned; NULL: nothing is kept of this list */
-    char name[80];
-    struct accel_hash128 key;
-};
 
 /** Finds the place of a list: an empty one where the context keeps nothing, or where device, driver or source do not
  *  say what they are. ACCEL_E_MEMORY alone is a failure. */
@@ -55,10 +48,9 @@ static inline uint64_t accel_packed_weights(const struct accel_packed *packed)
 /** Unmaps it; nothing for one that is empty. */
 void accel_packed_unmap(struct accel_packed *packed);
 
-/** Keeps what the container holds, about `bytes` bytes; others see the whole file or none. ACCEL_E_BUSY: another one
- *  is writing it; ACCEL_E_CANCELLED: the task wants no more. */
-int32_t accel_packed_keep(const struct accel_packed_place *place, struct accel_driver_weights *weights, uint64_t bytes,
-                          const struct accel_task *task, struct accel_error *error);
+/** Keeps what the container holds at its place; others see the whole file or none. ACCEL_E_BUSY: another one is writing
+ *  it; ACCEL_E_CANCELLED: the task wants no more. */
+int32_t accel_packed_keep(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error);
 
 /** Makes room for a file of so many bytes in the open folder: takes files away that were used longest ago, and what
  *  killed writers left. ACCEL_E_LIMIT: it may not be kept at all. */

@@ -17,6 +17,7 @@
 
 #include "core/base/file.h"
 #include "core/device/packed.h"
+#include "core/device/take.h"
 
 #define PIECE (UINT64_C(4) << 20) /* hashed, and written, at once */
 #define VERSION_OF_FILE 1u
@@ -123,7 +124,7 @@ static int32_t hash_all(const struct accel_packed_place *place, const char *byte
     free(h.hashes);
     if (code != ACCEL_OK || (code = atomic_load(&h.code)) == ACCEL_OK)
         return code;
-    return code == ACCEL_E_CANCELLED ? accel_error_set(error, code, "loading weights was cancelled")
+    return code == ACCEL_E_CANCELLED ? accel_error_set(error, code, "hashing packed weights was cancelled")
                                      : refuse(place, code, "cannot be read", error);
 }
 
@@ -242,7 +243,8 @@ void accel_packed_unmap(struct accel_packed *packed)
 /* Takes what the driver writes. */
 struct output {
     struct accel_blob_writer writer; /* first: the driver hands its address back */
-    const struct accel_packed_place *place;
+    struct accel_weights *weights;
+    const struct accel_packed_place *place; /* theirs */
     const struct accel_task *task;
     uint64_t expected, done, most; /* bytes; `most` is what a file may have */
     int file;
@@ -278,7 +280,7 @@ static int32_t write_bytes(const struct accel_blob_writer *face, const void *byt
         count -= piece;
         if (out->task->progress(out->task, out->done < out->expected ? out->done : out->expected, out->expected) !=
             ACCEL_OK)
-            out->code = accel_error_set(error, ACCEL_E_CANCELLED, "loading weights was cancelled");
+            out->code = accel_error_set(error, ACCEL_E_CANCELLED, "keeping weights was cancelled");
     }
     return out->code;
 }
@@ -316,7 +318,22 @@ static int32_t finish(struct output *out, struct accel_error *error)
     return ACCEL_OK;
 }
 
-static int32_t fill_file(struct output *out, struct accel_driver_weights *weights, struct accel_error *error)
+/* What the driver answers, or what went wrong here. */
+static int32_t save(struct output *out, struct accel_error *error)
+{
+    struct accel_device *device = out->weights->module->device;
+    struct accel_driver_weights *handle = out->weights->handle;
+    struct accel_call call;
+    int32_t code;
+    accel_call_begin(&call, device->object.context, device->driver, "save");
+    code = handle->table->save(handle, &out->writer, error);
+    accel_call_end(&call);
+    if (out->code != ACCEL_OK)
+        return out->code;
+    return accel_take_code(accel_device_note(device, code), device->driver, "save", error);
+}
+
+static int32_t fill_file(struct output *out, struct accel_error *error)
 {
     int32_t code;
     if (ACCEL_PACKED_HEADER + out->expected > out->most)
@@ -328,9 +345,7 @@ static int32_t fill_file(struct output *out, struct accel_driver_weights *weight
         lseek(out->file, ACCEL_PACKED_HEADER, SEEK_SET) < 0)
         return fail(out->place, "write it", errno, error);
     out->most -= ACCEL_PACKED_HEADER;
-    code = weights->table->save(weights, &out->writer, error);
-    if (out->code != ACCEL_OK)
-        return out->code;
+    code = save(out, error);
     if (code == ACCEL_OK && out->done == 0)
         code = refuse(out->place, ACCEL_E_INTERNAL, "the driver writes nothing", error);
     return code == ACCEL_OK ? finish(out, error) : code;
@@ -360,7 +375,7 @@ static int open_beside(int folder, const char *name)
     return -1;
 }
 
-static int32_t keep_in(int folder, struct output *out, struct accel_driver_weights *weights, struct accel_error *error)
+static int32_t keep_in(int folder, struct output *out, struct accel_error *error)
 {
     const struct accel_packed_place *place = out->place;
     char name[sizeof(place->name) + 8];
@@ -370,7 +385,7 @@ static int32_t keep_in(int folder, struct output *out, struct accel_driver_weigh
     if (out->file < 0)
         return errno == EWOULDBLOCK ? refuse(place, ACCEL_E_BUSY, "another process is writing it", error)
                                     : fail(place, "make it", errno, error);
-    code = fill_file(out, weights, error);
+    code = fill_file(out, error);
     if (code == ACCEL_OK && renameat(folder, name, folder, place->name) != 0)
         code = fail(place, "name it", errno, error);
     if (code != ACCEL_OK)
@@ -381,10 +396,12 @@ static int32_t keep_in(int folder, struct output *out, struct accel_driver_weigh
     return code;
 }
 
-int32_t accel_packed_keep(const struct accel_packed_place *place, struct accel_driver_weights *weights, uint64_t bytes,
-                          const struct accel_task *task, struct accel_error *error)
+int32_t accel_packed_keep(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error)
 {
+    const struct accel_packed_place *place = &weights->place;
+    const uint64_t bytes = weights->packed_bytes;
     struct output out = {.writer = {.size = sizeof(out.writer), .write = write_bytes},
+                         .weights = weights,
                          .place = place,
                          .task = task,
                          .expected = bytes,
@@ -398,7 +415,7 @@ int32_t accel_packed_keep(const struct accel_packed_place *place, struct accel_d
         return fail(place, "open its folder", errno, error);
     code = accel_packed_make_room(folder, bytes + ACCEL_PACKED_HEADER, error);
     if (code == ACCEL_OK)
-        code = keep_in(folder, &out, weights, error);
+        code = keep_in(folder, &out, error);
     close(folder);
     return code;
 }

@@ -23,6 +23,7 @@ static void weights_destroy(struct accel_object *object)
     if (weights->packed.memory != NULL)
         accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)accel_packed_weights(&weights->packed), NULL);
     accel_packed_unmap(&weights->packed);
+    accel_packed_place_free(&weights->place);
     accel_memory_give(memory, weights->copies);
     accel_memory_give(memory, weights->planes);
     accel_object_release(&weights->module->object);
@@ -257,52 +258,39 @@ static int32_t use_kept(struct accel_weights *weights, const struct accel_packed
     return ACCEL_OK;
 }
 
-/* To the cache. */
-static int32_t keep(struct accel_weights *weights, const struct accel_packed_place *place,
-                    const struct accel_weight *const *list, uint32_t count, const struct accel_task *task,
-                    struct accel_error *error)
+/* Bytes of all planes of the list. */
+static int32_t list_bytes(const struct accel_weight *const *list, uint32_t count, uint64_t *out_bytes,
+                          struct accel_error *error)
 {
-    const struct accel_log *log = &weights->object.context->log;
-    struct accel_error why = {0};
-    uint64_t all = 0, bytes[ACCEL_PLANES];
+    uint64_t bytes[ACCEL_PLANES];
     uint32_t planes;
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
-        code = plane_bytes(list[i], bytes, &planes, &why);
+    *out_bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t code = plane_bytes(list[i], bytes, &planes, error);
         for (uint32_t p = 0; p < ACCEL_PLANES && code == ACCEL_OK; p++)
-            if (!accel_add_u64(all, bytes[p], &all))
-                code = accel_error_set(&why, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+            if (!accel_add_u64(*out_bytes, bytes[p], out_bytes))
+                code = accel_error_set(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
+        if (code != ACCEL_OK)
+            return code;
     }
-    if (code == ACCEL_OK)
-        code = accel_packed_keep(place, weights->handle, all, task, &why);
-    if (code == ACCEL_E_CANCELLED) {
-        if (error != NULL)
-            *error = why;
-        return code;
-    }
-    if (code == ACCEL_OK)
-        accel_log_write(log, ACCEL_LOG_INFO, "packed", "kept=%s/%s", place->folder, place->name);
-    else
-        accel_log_write(log, code == ACCEL_E_BUSY ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, "packed", "unwritten=\"%s\"",
-                        why.text);
     return ACCEL_OK;
 }
 
 static int32_t fill(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
                     const struct accel_source *source, const struct accel_task *task, struct accel_error *error)
 {
-    struct accel_packed_place place = {0};
+    struct accel_packed_place *place = &weights->place;
     bool done = false;
     int32_t code = create(weights, list, count, error);
     if (code == ACCEL_OK && can_be_kept(weights))
-        code = accel_packed_find(weights->module->device, list, count, source, &place, error);
-    if (code == ACCEL_OK && place.folder != NULL)
-        code = use_kept(weights, &place, task, &done, error);
+        code = accel_packed_find(weights->module->device, list, count, source, place, error);
+    if (code == ACCEL_OK && place->folder != NULL)
+        code = use_kept(weights, place, task, &done, error);
     if (code == ACCEL_OK && !done)
         code = pull(weights, source, task, error);
-    if (code == ACCEL_OK && !done && place.folder != NULL)
-        code = keep(weights, &place, list, count, task, error);
-    accel_packed_place_free(&place);
+    if (code == ACCEL_OK && !done)
+        return list_bytes(list, count, &weights->packed_bytes, error);
+    accel_packed_place_free(place);
     return code;
 }
 
@@ -370,6 +358,34 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
     }
     *out_weights = weights;
     return ACCEL_OK;
+}
+
+int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_task *task,
+                           struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_packed_place *place;
+    struct accel_task_bridge bridge;
+    const struct accel_log *log;
+    struct accel_error why = {0};
+    int32_t code = accel_check_object((struct accel_object *)weights, "weights", error);
+    if (code == ACCEL_OK)
+        code = accel_check_alive(weights->module->device, error);
+    if (code != ACCEL_OK || weights->place.folder == NULL)
+        return code;
+    place = &weights->place;
+    log = &weights->object.context->log;
+    code = accel_packed_keep(weights, accel_task_bridge_init(&bridge, weights->object.context, task), &why);
+    accel_task_bridge_end(&bridge);
+    if (code == ACCEL_OK) {
+        accel_log_write(log, ACCEL_LOG_INFO, "packed", "kept=%s/%s", place->folder, place->name);
+        accel_packed_place_free(place);
+        return ACCEL_OK;
+    }
+    accel_log_write(log, code == ACCEL_E_BUSY || code == ACCEL_E_CANCELLED ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, "packed",
+                    "unwritten=\"%s\"", why.text);
+    if (error != NULL)
+        *error = why;
+    return code;
 }
 
 void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT

@@ -3,15 +3,16 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/base/checked.h"
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-/* Facts beside those of the device and of the model: platform, device.count, device.profile, host.threads, host.memory.
- */
-enum { OTHER_FACTS = 5 };
+/* Facts beside those of the device and of the model: platform, device.count, device.profile, host.threads, host.memory,
+ * model.memory_share. */
+enum { OTHER_FACTS = 6 };
 
 /* Devices like this one: of the same driver and name. */
 static uint32_t count_alike(const struct accel_context *context, const struct accel_device_info *like)
@@ -63,6 +64,20 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
     return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
+/* What of the host's memory the weights would take. */
+static void add_share(struct accel_plan *plan, const struct accel_plan_request *request, uint64_t memory)
+{
+    for (uint32_t i = 0; i < request->model_count; i++) {
+        uint64_t bytes;
+        if (strcmp(request->model[i].key, "model.weight_bytes") != 0 ||
+            !accel_digits_u64(request->model[i].value, &bytes))
+            continue;
+        add(plan, "model.memory_share", accel_plan_text(plan, "%.0f", ceil(100.0 * (double)bytes / (double)memory)),
+            "model.weight_bytes of host.memory");
+        return;
+    }
+}
+
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
@@ -86,6 +101,8 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
         add(plan, accel_plan_text(plan, "%s", request->model[i].key),
             accel_plan_text(plan, "%s", request->model[i].value),
             accel_plan_text(plan, "%s", request->model[i].origin));
+    if (memory->origin && memory->bytes != 0)
+        add_share(plan, request, memory->bytes);
     for (uint32_t i = 0; i < plan->fact_count; i++)
         if (plan->facts[i].key == NULL || plan->facts[i].value == NULL || plan->facts[i].origin == NULL)
             return accel_plan_no_memory(error);

@@ -28,7 +28,7 @@ static const struct action_row actions[] = {
     {"list", "", "the files of compiled kernels and packed weights, with their sizes and ages", 0, 0, ACTION_NOTHING},
     {"clear", "[DRIVER...]", "takes them away, those of all drivers or of these; runs make them again", 0, 16,
      ACTION_NOTHING},
-    {"warm", "MODEL", "compiles what a run of the model needs, for its devices to keep", 1, 1, ACTION_FILES},
+    {"warm", "MODEL", "compiles and packs what a run of the model needs, to be kept", 1, 1, ACTION_FILES},
 };
 
 /* "3 min" for people: a number and the largest unit of which there are two, or seconds. */
@@ -229,9 +229,29 @@ static int say_warm(uint32_t json, const char *device, double seconds, uint64_t 
         return print_json(json_pack("{s:s, s:f, s:I, s:I}", "device", device, "seconds", seconds, "before",
                                     (json_int_t)before, "bytes", (json_int_t)after),
                           "accelctl/cache-warm/1");
-    print("%s: loaded and tried in %.1f s; kernels of %s are kept, %s before\n", device, seconds, bytes_text(after, is),
-          bytes_text(before, was));
+    print("%s: loaded and tried in %.1f s; %s of kernels and packed weights are kept, %s before\n", device, seconds,
+          bytes_text(after, is), bytes_text(before, was));
     return EXIT_DONE;
+}
+
+/* Answers -1, or the exit code of an error that it has said. */
+static int make_all(const struct cache_options *chosen, struct opened *opened, uint32_t compiles)
+{
+    struct accel_error error = {0};
+    struct progress progress;
+    struct working working;
+    int32_t code;
+
+    working_begin(&working, &opened->session, 1);
+    progress_begin(&progress, compiles ? "compiling kernels" : "packing weights", !chosen->common.json);
+    code = accel_session_load(opened->session, &error);
+    if (code == ACCEL_OK && compiles)
+        code = take_steps(opened->session, &error);
+    if (code == ACCEL_OK)
+        code = accel_session_keep(opened->session, &error);
+    progress_end(&progress);
+    working_end(&working);
+    return code == ACCEL_OK ? -1 : say_error(chosen->common.json, &error);
 }
 
 static int warm(const struct cache_options *chosen, const char *const *paths, uint32_t count)
@@ -240,9 +260,6 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
     const uint64_t before = kept_bytes();
     const double begun = seconds_now();
     struct opened opened = {0};
-    struct accel_error error = {0};
-    struct progress progress;
-    struct working working;
     char name[300] = "";
     uint32_t compiles;
     int code = open_model(&chosen->common, &wish, &opened);
@@ -251,20 +268,12 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
     compiles = code < 0 && plan_compiles(opened.context, accel_session_plan(opened.session));
     if (code < 0)
         devices_text(accel_session_plan(opened.session), name, sizeof name);
-    if (code < 0 && compiles) {
-        working_begin(&working, &opened.session, 1);
-        progress_begin(&progress, "compiling kernels", !chosen->common.json);
-        if (accel_session_load(opened.session, &error) != ACCEL_OK || take_steps(opened.session, &error) != ACCEL_OK) {
-            progress_end(&progress);
-            code = say_error(chosen->common.json, &error);
-        }
-        progress_end(&progress);
-        working_end(&working);
-    }
+    if (code < 0)
+        code = make_all(chosen, &opened, compiles);
     /* Libraries below drivers write what they keep by the end. */
     close_model(&opened);
-    if (code < 0 && !compiles && !chosen->common.json) {
-        print("%s: its kernels are compiled already, there is nothing to keep\n", name);
+    if (code < 0 && !compiles && !chosen->common.json && kept_bytes() == before) {
+        print("%s: its kernels are compiled already, and nothing was packed that is not kept\n", name);
         return EXIT_DONE;
     }
     return code < 0 ? say_warm(chosen->common.json, name, seconds_now() - begun, before) : code;
@@ -305,12 +314,12 @@ const struct verb verb_cache = {
         "$XDG_CACHE_HOME/accel/kernels (~/.cache/accel/kernels), a file for each driver, device and version; those of "
         "devices and versions that are gone stay until they are taken away. A folder that the option cache of a driver "
         "names is not looked at. Libraries below drivers may keep files of their own.\n"
-        "Drivers that pack weights, as cpu does with --set cpu.layout=panels, have the packed ones kept in the same "
-        "folder, a file for each model, device and version of the driver, which later runs map instead of packing "
-        "again; ACCEL_PACKED_BYTES limits them, and those that were used longest ago go first. --no-cache neither "
+        "Drivers that pack weights, as cpu does where cpu.layout is panels, have the packed ones kept in the same "
+        "folder when a run has ended, a file for each model, device and version of the driver, which later runs map "
+        "instead of packing again; ACCEL_PACKED_BYTES limits them, and those that were used longest ago go first. --no-cache neither "
         "reads nor writes them.\n"
-        "warm loads the model as accelctl run would, with the same options, and takes a step of many tokens and one of "
-        "a single token. A device that compiles for each size of a step may still have some to compile in a run.",
+        "warm loads the model as accelctl run would, with the same options, keeps what is packed, and takes a step of "
+        "many tokens and one of a single token where kernels are compiled. A device that compiles for each size of a step may still have some to compile in a run.",
     .example =
         "accelctl cache warm --device opencl model.gguf\ncompile the kernels of the model now, so that its first run "
         "begins at once\naccelctl cache clear opencl\ntake the kernels of one driver away",

@@ -399,6 +399,18 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     return code;
 }
 
+/* Packed weights, for the next run. What cannot be kept is in the log, and the run is as good. */
+static void keep_weights(const struct run_options *chosen, struct opened *opened)
+{
+    struct progress progress;
+
+    progress_begin(&progress, "keeping packed weights for the next run", tells_files(chosen, opened));
+    listen_to_user(opened->session);
+    accel_session_keep(opened->session, NULL);
+    rest_from_user();
+    progress_end(&progress);
+}
+
 static int run_model(const struct run_options *chosen, struct opened *opened)
 {
     struct accel_tokenizer *tokenizer = NULL;
@@ -432,6 +444,8 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
         code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt)
                                   : say_error(chosen->common.json, &error);
     rest_from_user();
+    if (code == EXIT_DONE)
+        keep_weights(chosen, opened);
     accel_token_list_free(&prompt);
     accel_tokenizer_free(tokenizer);
     return code;

@@ -157,6 +157,27 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     return code;
 }
 
+static int32_t keep_device(struct accel_session *session, const struct accel_session *whole, struct accel_error *error)
+{
+    const struct load_task load = {{.size = sizeof load.task, .progress = ask_load}, whole};
+
+    return accel_weights_keep(session->weights, &load.task, error);
+}
+
+int32_t accel_session_keep(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    if (!session->is_loaded)
+        return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
+    if (session->piece_count == 0)
+        code = keep_device(session, session, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->piece_count; p++)
+        code = keep_device(session->pieces[p], session, error);
+    atomic_store(&session->cancelled, 0);
+    return code;
+}
+
 void accel_session_free(struct accel_session *session)
 {
     if (session == NULL)
