@@ -92,6 +92,7 @@ struct accel_packed_place {
     char *folder; /**< owned; NULL: nothing is kept of this list */
     char name[80];
     struct accel_hash128 key;
+    bool replaces; /**< what is there cannot be used */
 };
 
 struct accel_weights {

@@ -48,7 +48,8 @@ static inline uint64_t accel_packed_weights(const struct accel_packed *packed)
 /** Unmaps it; nothing for one that is empty. */
 void accel_packed_unmap(struct accel_packed *packed);
 
-/** Keeps what the container holds at its place; others see the whole file or none. ACCEL_E_BUSY: another one is writing
+/** Keeps what the container holds at its place, unless another process has by now; others see the whole file or none.
+ *  ACCEL_E_BUSY: another one is writing
  *  it; ACCEL_E_CANCELLED: the task wants no more. */
 int32_t accel_packed_keep(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error);
 

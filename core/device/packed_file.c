@@ -413,9 +413,12 @@ int32_t accel_packed_keep(struct accel_weights *weights, const struct accel_task
     folder = open_folder(place->folder);
     if (folder < 0)
         return fail(place, "open its folder", errno, error);
-    code = accel_packed_make_room(folder, bytes + ACCEL_PACKED_HEADER, error);
-    if (code == ACCEL_OK)
-        code = keep_in(folder, &out, error);
+    /* Somebody else may have kept it since. */
+    if (place->replaces || faccessat(folder, place->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        code = accel_packed_make_room(folder, bytes + ACCEL_PACKED_HEADER, error);
+        if (code == ACCEL_OK)
+            code = keep_in(folder, &out, error);
+    }
     close(folder);
     return code;
 }

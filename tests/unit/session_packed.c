@@ -25,6 +25,7 @@ static char cache[] = "/tmp/accel-packed-XXXXXX", kernels[PATH_BYTES], model_pat
 /* What a start did. */
 struct start {
     uint32_t used, kept, ignored, unwritten; /* lines of the log */
+    int32_t code;                            /* of keeping */
     uint32_t vocabulary;
     float logits[4096]; /* of the last token */
 };
@@ -95,6 +96,8 @@ static void start_with(struct start *start, uint32_t flags, const char *type)
     for (int32_t id = 1; id <= WRITTEN; id++)
         OK(accel_session_feed(session, &id, 1, &logits, &error));
     memcpy(start->logits, logits, start->vocabulary * sizeof *logits);
+    assert_int_equal(start->kept + start->unwritten, 0);
+    start->code = accel_session_keep(session, NULL);
     assert_planned(context, session);
     accel_model_plan_free(plan);
     OK(accel_context_free(context, &error));
@@ -136,6 +139,7 @@ static void assert_did(const struct start *start, uint32_t used, uint32_t kept, 
     assert_int_equal(start->kept, kept);
     assert_int_equal(start->ignored, ignored);
     assert_int_equal(start->unwritten, unwritten);
+    assert_int_equal(start->code != ACCEL_OK, unwritten != 0);
 }
 
 static struct start reference, again;
@@ -434,6 +438,40 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     assert_int_equal(again.used, 0);
 }
 
+/* Cancelled before it begins or while it writes, it leaves nothing; asked again, it does it; and once is enough. */
+static void keeping_can_be_cancelled_and_asked_again(void **state)
+{
+    const struct accel_given given[] = {{"cpu.layout", "panels", "test"}};
+    struct accel_model_plan_options options = {
+        .size = sizeof options, .path = model_path, .given = given, .given_count = 1};
+    struct accel_model_plan *plan = NULL;
+    struct accel_session *session = NULL;
+    struct accel_error error = {0};
+    struct accel_context *context;
+    uint32_t count;
+
+    (void)state;
+    begin();
+    clear();
+    context = open_context(&again, 0);
+    OK(accel_model_plan_create(context, &options, &plan, &error));
+    OK(accel_model_plan_session(plan, &session, &error));
+    assert_int_equal(accel_session_keep(session, &error), ACCEL_E_INVALID);
+    accel_error_clear(&error);
+    OK(accel_session_load(session, &error));
+    accel_session_cancel(session);
+    assert_int_equal(accel_session_keep(session, &error), ACCEL_E_CANCELLED);
+    accel_error_clear(&error);
+    assert_null(kept_file(&count));
+    assert_int_equal(count, 0);
+    OK(accel_session_keep(session, &error));
+    OK(accel_session_keep(session, &error));
+    assert_int_equal(again.kept, 1);
+    assert_non_null(kept_file(&count));
+    accel_model_plan_free(plan);
+    OK(accel_context_free(context, &error));
+}
+
 /* ---- several processes ---- */
 
 static void several_processes_at_once(void **state)
@@ -451,7 +489,8 @@ static void several_processes_at_once(void **state)
             continue;
         start_with(&again, 0, NULL);
         _exit(memcmp(again.logits, reference.logits, reference.vocabulary * sizeof(float)) == 0 && again.ignored == 0 &&
-                      again.used + again.kept + again.unwritten == 1
+                      again.used + again.kept + again.unwritten == 1 &&
+                      (again.code == ACCEL_OK || again.code == ACCEL_E_BUSY)
                   ? 0
                   : 1);
     }
@@ -483,7 +522,10 @@ static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
 {
     static const struct accel_weights_table table = {.size = sizeof table, .save = save_and_die};
     const struct accel_task task = plain_task();
-    struct accel_driver_weights weights = {&table};
+    struct accel_driver_weights handle = {&table};
+    struct accel_device device = {.driver = "test"};
+    struct accel_module module = {.device = &device};
+    struct accel_weights weights = {.module = &module, .handle = &handle, .packed_bytes = 300000};
     struct accel_packed_place place;
     char beside[2 * PATH_BYTES + 8];
     const char *path;
@@ -498,7 +540,9 @@ static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        accel_packed_keep(&place, &weights, 300000, &task, NULL);
+        device.object.context = open_context(&again, 0);
+        weights.place = place;
+        accel_packed_keep(&weights, &task, NULL);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -530,6 +574,7 @@ int main(void)
         cmocka_unit_test(a_changed_model_is_packed_anew),
         cmocka_unit_test(what_cannot_be_written_costs_nothing),
         cmocka_unit_test(what_was_not_used_for_longest_goes_first),
+        cmocka_unit_test(keeping_can_be_cancelled_and_asked_again),
         cmocka_unit_test(several_processes_at_once),
         cmocka_unit_test(a_writer_that_is_killed_leaves_nothing_to_use),
     };
