@@ -232,7 +232,8 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
 
 /* From the cache. *out_done: the container is filled. What is kept is a comfort: where it cannot be used the driver
  * packs anew, and the log says why. */
-static int32_t use_kept(struct accel_weights *weights, struct accel_packed_place *place, const struct accel_task *task, bool *out_done, struct accel_error *error)
+static int32_t use_kept(struct accel_weights *weights, struct accel_packed_place *place, const struct accel_task *task,
+                        bool *out_done, struct accel_error *error)
 {
     const struct accel_log *log = &weights->object.context->log;
     struct accel_packed packed = {0};
