@@ -106,10 +106,13 @@ int32_t accel_packed_make_room(int folder, uint64_t bytes, struct accel_error *e
     struct list list = {0};
     struct statvfs disk;
     int32_t code;
-    if (bytes > limit)
-        return accel_error_set(error, ACCEL_E_LIMIT,
-                               "%llu bytes of packed weights are not kept: ACCEL_PACKED_BYTES allows %llu",
-                               (unsigned long long)bytes, (unsigned long long)limit);
+    if (bytes > limit) {
+        accel_error_set(error, ACCEL_E_LIMIT,
+                        "%llu bytes of packed weights are not kept: ACCEL_PACKED_BYTES allows %llu",
+                        (unsigned long long)bytes, (unsigned long long)limit);
+        accel_error_remedy(error, "set ACCEL_PACKED_BYTES=%llu or more", (unsigned long long)bytes);
+        return ACCEL_E_LIMIT;
+    }
     code = read_folder(folder, &list, error);
     for (size_t i = 0; code == ACCEL_OK && i < list.count && list.bytes > limit - bytes; i++)
         if (unlinkat(folder, list.files[i].name, 0) == 0 || errno == ENOENT)

@@ -128,8 +128,23 @@ if command -v chattr >/dev/null && chattr +i "$kept/one-$digits" 2>/dev/null; th
     [ -e "$kept/two-part-$digits" ] && fail "a file behind one that stays was left"
 fi
 
-try 0 "$accelctl" cache warm "$q8" --device cpu
-has "cpu:cpu0: its kernels are compiled already"
+# Rows need nothing. What is packed is kept by warming, once.
+rm -rf "$kept"
+try 0 "$accelctl" cache warm "$q8" --device cpu --set cpu.layout=rows
+has "cpu:cpu0: its kernels are compiled already, and nothing was packed that is not kept"
+try 0 "$accelctl" cache warm "$q8" --set cpu.layout=panels --json
+"$json" "$work/out" accelctl/cache-warm/1 || fail "warming as JSON"
+if [ "$(value bytes)" != 0 ]; then
+    is "$(value bytes)" "$(cat "$kept"/cpu-weights-* | wc -c | tr -d ' ')" "bytes that warming kept"
+    packing
+    grep -q 'room=packed used=' "$work/log" || fail "what warming kept is not used: $(grep room=packed "$work/log")"
+    try 0 "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    has "nothing was packed that is not kept"
+    try 0 "$accelctl" cache clear
+    try 3 env ACCEL_PACKED_BYTES=1 "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    one_error "ACCEL_PACKED_BYTES"
+    is "$(ls "$kept")" "" "what is left of weights over a limit"
+fi
 try 4 "$accelctl" cache warm "$q8" --device nothing
 try 2 "$accelctl" cache clear --device cpu
 one_error "--device, --client and --set are for cache warm"
