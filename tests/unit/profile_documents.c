@@ -277,6 +277,20 @@ static void test_length_overruled(void **state)
     assert_int_equal(find(f, "sequences")->number, 1);
 }
 
+/* Panels, unless they would take too much of the host's memory beside the file. */
+static void test_layout(void **state)
+{
+    static const struct {
+        const char *facts, *layout;
+    } cases[] = {
+        {"model.kind=generation", "panels"}, {"model.memory_share=40", "panels"}, {"model.memory_share=41", "rows"}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        resolve(f, "cpu", cases[i].facts);
+        assert_string_equal(find(f, "cpu.layout")->value, cases[i].layout);
+    }
+}
+
 /* ---- rules for sizes, numbers of devices and requests ---- */
 
 /** Advice that the documents give beside the configurations. */
@@ -639,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_length_overruled),
+        cmocka_unit_test(test_layout),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_edge),
         cmocka_unit_test(test_platforms_without_document),

@@ -173,7 +173,8 @@ static void the_same_text_in_either_layout(void **state)
     (void)state;
     for (uint32_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         const struct variant *v = &variants[i];
-        const struct accel_given in_rows[] = {v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
+        const struct accel_given in_rows[] = {
+            {"cpu.layout", "rows", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
         const struct accel_given packed[] = {
             {"cpu.layout", "panels", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
         struct run rows, panels;
@@ -196,7 +197,8 @@ static void the_same_text_in_either_layout(void **state)
 /* Options belong to a driver: the other device of a plan leaves its weights in rows. */
 static void layers_in_panels_beside_layers_in_rows(void **state)
 {
-    static const struct accel_given alone[] = {{"compute.activations", "f32", "test"}, {NULL, NULL, NULL}};
+    static const struct accel_given alone[] = {
+        {"compute.activations", "f32", "test"}, {"cpu.layout", "rows", "test"}, {NULL, NULL, NULL}};
     static const char *const placements[] = {"0-1=cpu:cpu0,2-4=second:cpu0", "0-2=second:cpu0,3-4=cpu:cpu0"};
     struct run rows, both;
 

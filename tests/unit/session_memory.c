@@ -82,8 +82,10 @@ static void feed_much(struct accel_session *session, uint32_t vocabulary)
         OK(accel_session_feed(session, ids + i, 1, &logits, &error));
 }
 
-/* A class as the plan has it beside what the core counted at most. */
-static void compare_class(const struct accel_context *context, const struct accel_plan_memory *row, uint64_t resident)
+/* A class as the plan has it beside what the core counted at most. While weights that are read (`reads`) are packed, a
+ * chunk of them is the host's, when what steps need is not there yet: the whole is not more for it. */
+static void compare_class(const struct accel_context *context, const struct accel_plan_memory *row, uint64_t resident,
+                          uint32_t reads)
 {
     uint64_t now = 0, peak = 0;
 
@@ -94,6 +96,8 @@ static void compare_class(const struct accel_context *context, const struct acce
     /* Pages may be taken away again by what else the machine does. */
     if (row->memory_class == ACCEL_MEMORY_MAPPED)
         assert_true(peak <= row->bytes && (double)peak >= 0.95 * (double)row->bytes);
+    else if (row->memory_class == ACCEL_MEMORY_HOST && reads)
+        assert_true(now <= row->bytes && row->bytes <= peak);
     else
         assert_int_equal(row->bytes, peak);
 }
@@ -120,6 +124,7 @@ static void compare_all(const struct accel_context *context, const struct accel_
     const struct accel_plan *plan = accel_session_plan(session);
     struct accel_plan_fit fit = {.size = sizeof fit};
     uint64_t now = 0, peak = 0, measured, resident = wait_for_pages(session);
+    const uint32_t reads = strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") == 0;
     struct accel_error error = {0};
 
     OK(accel_plan_fit(plan, &fit, &error));
@@ -128,7 +133,7 @@ static void compare_all(const struct accel_context *context, const struct accel_
     print_message("  %-16s planned %10" PRIu64 ", measured %10" PRIu64 " (%+.3f %%)\n", "whole", fit.needed, measured,
                   100.0 * ((double)measured / (double)fit.needed - 1.0));
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
-        compare_class(context, accel_plan_memory_get(plan, i), resident);
+        compare_class(context, accel_plan_memory_get(plan, i), resident, reads);
     assert_true(measured <= fit.needed && (double)measured >= 0.95 * (double)fit.needed);
 }
 
