@@ -647,24 +647,15 @@ static void test_every_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_citations),
-        cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_length_overruled),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_edge),
-        cmocka_unit_test(test_platforms_without_document),
-        cmocka_unit_test(test_processors),
-        cmocka_unit_test(test_openvino),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_device_limits),
-        cmocka_unit_test(test_makers),
-        cmocka_unit_test(test_device_facts),
-        cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_every_rule),
+        cmocka_unit_test(test_citations),  cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_examples),   cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_length_overruled),
+        cmocka_unit_test(test_layout),     cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_edge),       cmocka_unit_test(test_platforms_without_document),
+        cmocka_unit_test(test_processors), cmocka_unit_test(test_openvino),
+        cmocka_unit_test(test_devices),    cmocka_unit_test(test_device_limits),
+        cmocka_unit_test(test_makers),     cmocka_unit_test(test_device_facts),
+        cmocka_unit_test(test_clients),    cmocka_unit_test(test_every_rule),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
