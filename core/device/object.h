@@ -105,6 +105,7 @@ struct accel_weights {
     struct accel_packed packed;      /**< what the container uses of the cache */
     struct accel_packed_place place; /**< where what was packed now can be kept */
     uint64_t packed_bytes;           /**< about as many */
+    bool kept;                       /**< what was packed now has been kept */
 };
 
 /** Most planes of a format (accel/types.h). */

@@ -335,6 +335,7 @@ static int32_t save(struct output *out, struct accel_error *error)
 
 static int32_t fill_file(struct output *out, struct accel_error *error)
 {
+    void *memory;
     int32_t code;
     if (ACCEL_PACKED_HEADER + out->expected > out->most)
         return refuse(out->place, ACCEL_E_LIMIT, "would be larger than files may be here", error);
@@ -344,6 +345,11 @@ static int32_t fill_file(struct output *out, struct accel_error *error)
          (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) ||
         lseek(out->file, ACCEL_PACKED_HEADER, SEEK_SET) < 0)
         return fail(out->place, "write it", errno, error);
+    /* Whether there is address space to hash it in, before it is written. */
+    memory = mmap(NULL, (size_t)(ACCEL_PACKED_HEADER + out->expected), PROT_READ, MAP_SHARED, out->file, 0);
+    if (memory == MAP_FAILED)
+        return fail(out->place, "map it", errno, error);
+    munmap(memory, (size_t)(ACCEL_PACKED_HEADER + out->expected));
     out->most -= ACCEL_PACKED_HEADER;
     code = save(out, error);
     if (code == ACCEL_OK && out->done == 0)

@@ -16,6 +16,7 @@
 #include "core/base/checked.h"
 #include "core/base/env.h"
 #include "core/device/packed.h"
+#include "core/profile/keys.h"
 
 /* Of a disk's free space one file takes at most one part in so many. */
 #define SHARE 2u
@@ -33,11 +34,19 @@ struct list {
     uint64_t bytes;
 };
 
-static uint64_t limit_of_all(void)
+/* A number of bytes, with or without a unit as settings have them. */
+static int32_t limit_of_all(uint64_t *out_limit, struct accel_error *error)
 {
-    const char *text = accel_env_get("ACCEL_PACKED_BYTES", NULL);
-    uint64_t number;
-    return text != NULL && accel_digits_u64(text, &number) ? number : ACCEL_PACKED_BYTES;
+    const char *text = accel_env_get("ACCEL_PACKED_BYTES", NULL), *unit = "";
+    int64_t number = ACCEL_PACKED_BYTES;
+    if (text != NULL &&
+        (!accel_number_parse(text, &number, &unit) || number < 0 || (*unit != '\0' && strcmp(unit, "bytes") != 0))) {
+        accel_error_set(error, ACCEL_E_INVALID, "ACCEL_PACKED_BYTES=%.40s is no number of bytes", text);
+        accel_error_remedy(error, "set it to one as 16GiB, to 0 to keep no packed weights, or not at all");
+        return ACCEL_E_INVALID;
+    }
+    *out_limit = (uint64_t)number;
+    return ACCEL_OK;
 }
 
 /* One that no process holds a lock of: its writer was killed. */
@@ -102,10 +111,13 @@ static int32_t read_folder(int folder, struct list *out_list, struct accel_error
 
 int32_t accel_packed_make_room(int folder, uint64_t bytes, struct accel_error *error)
 {
-    const uint64_t limit = limit_of_all();
     struct list list = {0};
     struct statvfs disk;
-    int32_t code;
+    uint64_t limit, gone = 0;
+    size_t goes = 0;
+    int32_t code = limit_of_all(&limit, error);
+    if (code != ACCEL_OK)
+        return code;
     if (bytes > limit) {
         accel_error_set(error, ACCEL_E_LIMIT,
                         "%llu bytes of packed weights are not kept: ACCEL_PACKED_BYTES allows %llu",
@@ -114,13 +126,18 @@ int32_t accel_packed_make_room(int folder, uint64_t bytes, struct accel_error *e
         return ACCEL_E_LIMIT;
     }
     code = read_folder(folder, &list, error);
-    for (size_t i = 0; code == ACCEL_OK && i < list.count && list.bytes > limit - bytes; i++)
-        if (unlinkat(folder, list.files[i].name, 0) == 0 || errno == ENOENT)
-            list.bytes -= list.files[i].bytes;
-    free(list.files);
-    if (code == ACCEL_OK && fstatvfs(folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / SHARE < bytes)
+    while (code == ACCEL_OK && goes < list.count && list.bytes - gone > limit - bytes)
+        gone += list.files[goes++].bytes;
+    if (code == ACCEL_OK && fstatvfs(folder, &disk) == 0 &&
+        ((uint64_t)disk.f_bavail * disk.f_frsize + gone) / SHARE < bytes) {
         code = accel_error_set(error, ACCEL_E_LIMIT,
                                "%llu bytes of packed weights are not kept: that is more than half of what is free",
                                (unsigned long long)bytes);
+        accel_error_remedy(error, "make room, or set XDG_CACHE_HOME to a folder on another disk");
+    }
+    /* What goes goes only for one that fits. */
+    for (size_t i = 0; code == ACCEL_OK && i < goes; i++)
+        (void)unlinkat(folder, list.files[i].name, 0);
+    free(list.files);
     return code;
 }

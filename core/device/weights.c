@@ -253,8 +253,9 @@ static int32_t use_kept(struct accel_weights *weights, struct accel_packed_place
             *error = why;
         return code;
     }
-    place->replaces = code != ACCEL_E_NOT_FOUND;
-    if (place->replaces)
+    /* What there was no memory for may be as good as ever. */
+    place->replaces = code != ACCEL_E_NOT_FOUND && code != ACCEL_E_MEMORY;
+    if (code != ACCEL_E_NOT_FOUND)
         accel_log_write(log, ACCEL_LOG_WARN, "packed", "ignored=\"%s\"", why.text);
     return ACCEL_OK;
 }
@@ -289,7 +290,7 @@ static int32_t fill(struct accel_weights *weights, const struct accel_weight *co
         code = use_kept(weights, place, task, &done, error);
     if (code == ACCEL_OK && !done)
         code = pull(weights, source, task, error);
-    if (code == ACCEL_OK && !done)
+    if (code == ACCEL_OK && !done && place->folder != NULL)
         return list_bytes(list, count, &weights->packed_bytes, error);
     accel_packed_place_free(place);
     return code;
@@ -361,7 +362,15 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
     return ACCEL_OK;
 }
 
-int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_task *task,
+/* What there is to keep before anything is written. */
+static uint32_t kept_so_far(const struct accel_weights *weights)
+{
+    if (weights->handle == NULL || !can_be_kept(weights))
+        return ACCEL_KEPT_NOTHING;
+    return weights->packed.memory != NULL || weights->kept ? ACCEL_KEPT_BEFORE : ACCEL_KEPT_NOT;
+}
+
+int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_task *task, uint32_t *out_kept,
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_packed_place *place;
@@ -369,8 +378,12 @@ int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_tas
     const struct accel_log *log;
     struct accel_error why = {0};
     int32_t code = accel_check_object((struct accel_object *)weights, "weights", error);
+    if (out_kept != NULL)
+        *out_kept = ACCEL_KEPT_NOTHING;
     if (code == ACCEL_OK)
         code = accel_check_alive(weights->module->device, error);
+    if (code == ACCEL_OK && out_kept != NULL)
+        *out_kept = kept_so_far(weights);
     if (code != ACCEL_OK || weights->place.folder == NULL)
         return code;
     place = &weights->place;
@@ -380,6 +393,9 @@ int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_tas
     if (code == ACCEL_OK) {
         accel_log_write(log, ACCEL_LOG_INFO, "packed", "kept=%s/%s", place->folder, place->name);
         accel_packed_place_free(place);
+        weights->kept = true;
+        if (out_kept != NULL)
+            *out_kept = ACCEL_KEPT_NOW;
         return ACCEL_OK;
     }
     accel_log_write(log, code == ACCEL_E_BUSY || code == ACCEL_E_CANCELLED ? ACCEL_LOG_INFO : ACCEL_LOG_WARN, "packed",

@@ -11,6 +11,7 @@
 
 #include "core/base/strbuf.h"
 #include "core/plan/sketch.h"
+#include "core/profile/keys.h"
 
 /** Runs that count. */
 #define RUNS 20u
@@ -179,7 +180,22 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
 
 /* ---- the whole ---- */
 
-/* Settings that runs must share to be compared. */
+/* Types of weights in the file, each once. */
+static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
+{
+    for (uint32_t i = 0; i < plan->parts.count; i++) {
+        const struct accel_plan_part *part = plan->parts.items[i];
+        bool told = *part->file_type == '\0';
+        for (uint32_t j = 0; j < i && !told; j++) {
+            const struct accel_plan_part *before = plan->parts.items[j];
+            told = strcmp(before->file_type, part->file_type) == 0;
+        }
+        if (!told)
+            accel_strbuf_printf(text, ", %s", part->file_type);
+    }
+}
+
+/* Settings that runs must share to be compared, options of drivers and types of weights. */
 static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
@@ -191,6 +207,10 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
         if (setting)
             accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], setting->value);
     }
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
+        if (accel_key_find(plan->records[i].key) == NULL)
+            accel_strbuf_printf(&text, ", %s %s", plan->records[i].key, plan->records[i].value);
+    add_types(plan, &text);
     /* Types that the file has not make other bytes of every step. */
     for (uint32_t i = 0; plan->converted != 0 && i < plan->parts.count; i++) {
         const struct accel_plan_part *part = plan->parts.items[i];

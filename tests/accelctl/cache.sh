@@ -131,7 +131,7 @@ fi
 # Rows need nothing. What is packed is kept by warming, once.
 rm -rf "$kept"
 try 0 "$accelctl" cache warm "$q8" --device cpu --set cpu.layout=rows
-has "cpu:cpu0: its kernels are compiled already, and nothing was packed that is not kept"
+has "cpu:cpu0: nothing to keep: its kernels are compiled already, and no weight is packed"
 try 0 "$accelctl" cache warm "$q8" --set cpu.layout=panels --json
 "$json" "$work/out" accelctl/cache-warm/1 || fail "warming as JSON"
 if [ "$(value bytes)" != 0 ]; then
@@ -139,8 +139,15 @@ if [ "$(value bytes)" != 0 ]; then
     packing
     grep -q 'room=packed used=' "$work/log" || fail "what warming kept is not used: $(grep room=packed "$work/log")"
     try 0 "$accelctl" cache warm "$q8" --set cpu.layout=panels
-    has "nothing was packed that is not kept"
+    has "nothing to do: its kernels are compiled already, and packed weights are kept"
+    cp "$q8" "$work/new.gguf"
+    try 1 "$accelctl" cache warm "$work/new.gguf" --set cpu.layout=panels
+    one_error "changed less than two seconds ago"
     try 0 "$accelctl" cache clear
+    try 3 env ACCEL_PACKED_BYTES=some "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    one_error "ACCEL_PACKED_BYTES=some is no number of bytes"
+    try 2 "$accelctl" cache warm "$q8" --no-cache
+    one_error "with --no-cache nothing would be kept"
     try 3 env ACCEL_PACKED_BYTES=1 "$accelctl" cache warm "$q8" --set cpu.layout=panels
     one_error "ACCEL_PACKED_BYTES"
     is "$(ls "$kept")" "" "what is left of weights over a limit"

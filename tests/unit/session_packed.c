@@ -26,6 +26,7 @@ static char cache[] = "/tmp/accel-packed-XXXXXX", kernels[PATH_BYTES], model_pat
 struct start {
     uint32_t used, kept, ignored, unwritten; /* lines of the log */
     int32_t code;                            /* of keeping */
+    uint32_t kept_what;                      /* ACCEL_KEPT_... */
     uint32_t vocabulary;
     float logits[4096]; /* of the last token */
 };
@@ -97,7 +98,7 @@ static void start_with(struct start *start, uint32_t flags, const char *type)
         OK(accel_session_feed(session, &id, 1, &logits, &error));
     memcpy(start->logits, logits, start->vocabulary * sizeof *logits);
     assert_int_equal(start->kept + start->unwritten, 0);
-    start->code = accel_session_keep(session, NULL);
+    start->code = accel_session_keep(session, &start->kept_what, NULL);
     assert_planned(context, session);
     accel_model_plan_free(plan);
     OK(accel_context_free(context, &error));
@@ -140,6 +141,7 @@ static void assert_did(const struct start *start, uint32_t used, uint32_t kept, 
     assert_int_equal(start->ignored, ignored);
     assert_int_equal(start->unwritten, unwritten);
     assert_int_equal(start->code != ACCEL_OK, unwritten != 0);
+    assert_int_equal(start->kept_what, kept ? ACCEL_KEPT_NOW : used ? ACCEL_KEPT_BEFORE : ACCEL_KEPT_NOT);
 }
 
 static struct start reference, again;
@@ -448,7 +450,7 @@ static void keeping_can_be_cancelled_and_asked_again(void **state)
     struct accel_session *session = NULL;
     struct accel_error error = {0};
     struct accel_context *context;
-    uint32_t count;
+    uint32_t count, kept;
 
     (void)state;
     begin();
@@ -456,16 +458,18 @@ static void keeping_can_be_cancelled_and_asked_again(void **state)
     context = open_context(&again, 0);
     OK(accel_model_plan_create(context, &options, &plan, &error));
     OK(accel_model_plan_session(plan, &session, &error));
-    assert_int_equal(accel_session_keep(session, &error), ACCEL_E_INVALID);
+    assert_int_equal(accel_session_keep(session, NULL, &error), ACCEL_E_INVALID);
     accel_error_clear(&error);
     OK(accel_session_load(session, &error));
     accel_session_cancel(session);
-    assert_int_equal(accel_session_keep(session, &error), ACCEL_E_CANCELLED);
+    assert_int_equal(accel_session_keep(session, NULL, &error), ACCEL_E_CANCELLED);
     accel_error_clear(&error);
     assert_null(kept_file(&count));
     assert_int_equal(count, 0);
-    OK(accel_session_keep(session, &error));
-    OK(accel_session_keep(session, &error));
+    OK(accel_session_keep(session, &kept, &error));
+    assert_int_equal(kept, ACCEL_KEPT_NOW);
+    OK(accel_session_keep(session, &kept, &error));
+    assert_int_equal(kept, ACCEL_KEPT_BEFORE);
     assert_int_equal(again.kept, 1);
     assert_non_null(kept_file(&count));
     accel_model_plan_free(plan);

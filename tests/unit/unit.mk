@@ -241,6 +241,7 @@ tests_unit_quantize_solve_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_run
 tests_unit_quantize_run_SOURCES = %D%/quantize_run.c %D%/quantize_support.h %D%/session_support.h \
 	tests/bench/random_model.c tests/bench/random_model.h tools/accelctl/guard.c tools/accelctl/guard.h \
+	tools/accelctl/linux_mapping.c tools/accelctl/mapping.h \
 	tools/accelctl/clean_text.c tools/accelctl/clean_text.h tools/accelctl/end_now.h tools/accelctl/ending.c \
 	tools/accelctl/ending.h tools/accelctl/output.c tools/accelctl/output.h tests/unit/end_now.c
 tests_unit_quantize_run_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

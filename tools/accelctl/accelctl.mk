@@ -50,6 +50,8 @@ accelctl_sources = \
 	%D%/kept.c \
 	%D%/kept.h \
 	%D%/linux_end_now.c \
+	%D%/linux_mapping.c \
+	%D%/mapping.h \
 	%D%/matrix.c \
 	%D%/matrix.h \
 	%D%/matrix_html.c \

@@ -129,7 +129,7 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     if (code < 0) {
         answer->seconds = measure_seconds() - begun;
         name_driver(&opened, answer);
-        accel_session_keep(opened.session, NULL);
+        accel_session_keep(opened.session, NULL, NULL);
         code = EXIT_DONE;
     }
     close_model(&opened);

@@ -35,8 +35,10 @@ struct common {
          OPTION_TEXT, offsetof(type, member.host),                                                                     \
          "FILE",      "replay a machine that accelctl snapshot recorded",                                              \
          0,           0},                                                                                              \
-        {"no-cache", 0, OPTION_FLAG, offsetof(type, member.no_cache), NULL, "probe drivers anew and keep no result",   \
-         0,          0},                                                                                               \
+        {"no-cache",  0,                                                                                               \
+         OPTION_FLAG, offsetof(type, member.no_cache),                                                                 \
+         NULL,        "probe drivers anew, keep no result, nor packed weights",                                        \
+         0,           0},                                                                                              \
     {                                                                                                                  \
         "verbose", 'v', OPTION_FLAG, offsetof(type, member.verbose), NULL, "log to the error output", 0, 0             \
     }

@@ -4,10 +4,12 @@
 #include "tools/accelctl/guard.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tools/accelctl/end_now.h"
 #include "tools/accelctl/ending.h"
+#include "tools/accelctl/mapping.h"
 #include "tools/accelctl/verb.h"
 
 /* Files that a command has open at a time; those beyond go unguarded. */
@@ -17,6 +19,18 @@
 static const struct accel_model_file *volatile guarded[GUARDED_MOST];
 static const char *volatile remedies[GUARDED_MOST];
 static struct sigaction before; /* what bus errors met before the first guard */
+static char other_path[4096];   /* a signal's stack is short */
+
+static void end_of_file(const char *path, const char *remedy)
+{
+    const struct ending ending = {.text = {path, ": the file shrank while it was in use, or its disk failed"},
+                                  .code = "ACCEL_E_IO",
+                                  .remedy = remedy,
+                                  .status = EXIT_INPUT};
+
+    ending_say(&ending);
+    end_now(EXIT_INPUT);
+}
 
 static void end_if_inside(const struct accel_model_file *file, const char *remedy, const char *at)
 {
@@ -24,16 +38,9 @@ static void end_if_inside(const struct accel_model_file *file, const char *remed
 
     for (uint32_t i = 0; file != NULL && accel_model_file_mapping(file, i, &mapping, NULL) == ACCEL_OK; i++) {
         const char *begin = mapping.address;
-        const struct ending ending = {
-            .text = {mapping.path, ": the file shrank while it was in use, or its disk failed"},
-            .code = "ACCEL_E_IO",
-            .remedy = remedy,
-            .status = EXIT_INPUT};
 
-        if (at < begin || at >= begin + mapping.bytes)
-            continue;
-        ending_say(&ending);
-        end_now(EXIT_INPUT);
+        if (at >= begin && at < begin + mapping.bytes)
+            end_of_file(mapping.path, remedy);
     }
 }
 
@@ -43,6 +50,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     (void)context;
     for (size_t i = 0; i < GUARDED_MOST; i++)
         end_if_inside(guarded[i], remedies[i], info->si_addr);
+    /* Any other file: packed weights above all. */
+    if (mapped_file(info->si_addr, other_path, sizeof other_path))
+        end_of_file(other_path,
+                    strstr(other_path, "-weights-") == NULL
+                        ? "leave files alone while they are in use"
+                        : "take it away, accelctl cache clear, so that the next run packs anew, or --no-cache");
     sigaction(number, &before, NULL);
     raise(number);
 }

@@ -220,63 +220,98 @@ static int32_t take_steps(struct accel_session *session, struct accel_error *err
     return code;
 }
 
-static int say_warm(uint32_t json, const char *device, double seconds, uint64_t before)
+struct warmed {
+    const char *device;
+    double seconds;
+    uint64_t before; /* bytes that were kept */
+    uint32_t compiles;
+    uint32_t kept; /* ACCEL_KEPT_... */
+};
+
+static int say_warm(uint32_t json, const struct warmed *warmed)
 {
+    static const char *const names[] = {"nothing", "before", "now", "not"};
     uint64_t after = kept_bytes();
     char was[32], is[32];
 
     if (json)
-        return print_json(json_pack("{s:s, s:f, s:I, s:I}", "device", device, "seconds", seconds, "before",
-                                    (json_int_t)before, "bytes", (json_int_t)after),
+        return print_json(json_pack("{s:s, s:f, s:I, s:I, s:s}", "device", warmed->device, "seconds", warmed->seconds,
+                                    "before", (json_int_t)warmed->before, "bytes", (json_int_t)after, "packed",
+                                    names[warmed->kept]),
                           "accelctl/cache-warm/1");
-    print("%s: loaded and tried in %.1f s; %s of kernels and packed weights are kept, %s before\n", device, seconds,
-          bytes_text(after, is), bytes_text(before, was));
+    if (!warmed->compiles && warmed->kept == ACCEL_KEPT_NOTHING)
+        print("%s: nothing to keep: its kernels are compiled already, and no weight is packed\n", warmed->device);
+    else if (!warmed->compiles && warmed->kept == ACCEL_KEPT_BEFORE)
+        print("%s: nothing to do: its kernels are compiled already, and packed weights are kept\n", warmed->device);
+    else
+        print("%s: loaded and tried in %.1f s; %s of kernels and packed weights are kept, %s before\n", warmed->device,
+              warmed->seconds, bytes_text(after, is), bytes_text(warmed->before, was));
     return EXIT_DONE;
 }
 
-/* Answers -1, or the exit code of an error that it has said. */
-static int make_all(const struct cache_options *chosen, struct opened *opened, uint32_t compiles)
+/* Where another process is writing the same, that one keeps it. */
+static int32_t keep_patiently(struct accel_session *session, uint32_t *out_kept, struct accel_error *error)
 {
+    const struct timespec pause = {0, 100000000};
+    int32_t code;
+
+    while ((code = accel_session_keep(session, out_kept, error)) == ACCEL_E_BUSY) {
+        accel_error_clear(error);
+        nanosleep(&pause, NULL);
+    }
+    return code;
+}
+
+/* Answers -1, or the exit code of an error that it has said. */
+static int make_all(const struct cache_options *chosen, struct opened *opened, struct warmed *warmed)
+{
+    const uint32_t json = chosen->common.json;
     struct accel_error error = {0};
     struct progress progress;
     struct working working;
     int32_t code;
 
     working_begin(&working, &opened->session, 1);
-    progress_begin(&progress, compiles ? "compiling kernels" : "packing weights", !chosen->common.json);
+    progress_begin(&progress, warmed->compiles ? "compiling kernels" : "packing weights", !json);
     code = accel_session_load(opened->session, &error);
-    if (code == ACCEL_OK && compiles)
+    if (code == ACCEL_OK && warmed->compiles)
         code = take_steps(opened->session, &error);
     if (code == ACCEL_OK)
-        code = accel_session_keep(opened->session, &error);
+        code = keep_patiently(opened->session, &warmed->kept, &error);
     progress_end(&progress);
     working_end(&working);
-    return code == ACCEL_OK ? -1 : say_error(chosen->common.json, &error);
+    if (code == ACCEL_OK && warmed->kept == ACCEL_KEPT_NOT)
+        return say(
+            json, EXIT_FAILED, accel_error_name(ACCEL_E_BUSY),
+            "cache warm: packed weights are not kept: the model's file was changed less than two seconds ago, or "
+            "there is no folder for them",
+            "again in a moment; XDG_CACHE_HOME or HOME names the folder");
+    return code == ACCEL_OK ? -1 : say_error(json, &error);
 }
 
 static int warm(const struct cache_options *chosen, const char *const *paths, uint32_t count)
 {
     const struct wish wish = {.path = paths[0], .outputs = 1, .runs = 1};
-    const uint64_t before = kept_bytes();
     const double begun = seconds_now();
     struct opened opened = {0};
+    struct warmed warmed = {0};
     char name[300] = "";
-    uint32_t compiles;
-    int code = open_model(&chosen->common, &wish, &opened);
+    int code;
 
     (void)count;
-    compiles = code < 0 && plan_compiles(opened.context, accel_session_plan(opened.session));
-    if (code < 0)
-        devices_text(accel_session_plan(opened.session), name, sizeof name);
-    if (code < 0)
-        code = make_all(chosen, &opened, compiles);
+    if (chosen->common.no_cache)
+        return say(chosen->common.json, EXIT_USAGE, "usage", "cache warm: with --no-cache nothing would be kept", NULL);
+    warmed.before = kept_bytes();
+    code = open_model(&chosen->common, &wish, &opened);
+    if (code < 0) {
+        warmed.compiles = plan_compiles(opened.context, accel_session_plan(opened.session));
+        warmed.device = devices_text(accel_session_plan(opened.session), name, sizeof name);
+        code = make_all(chosen, &opened, &warmed);
+    }
     /* Libraries below drivers write what they keep by the end. */
     close_model(&opened);
-    if (code < 0 && !compiles && !chosen->common.json && kept_bytes() == before) {
-        print("%s: its kernels are compiled already, and nothing was packed that is not kept\n", name);
-        return EXIT_DONE;
-    }
-    return code < 0 ? say_warm(chosen->common.json, name, seconds_now() - begun, before) : code;
+    warmed.seconds = seconds_now() - begun;
+    return code < 0 ? say_warm(chosen->common.json, &warmed) : code;
 }
 
 /* ---- the verb ---- */

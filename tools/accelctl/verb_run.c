@@ -403,12 +403,15 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
 static void keep_weights(const struct run_options *chosen, struct opened *opened)
 {
     struct progress progress;
+    int32_t code;
 
     progress_begin(&progress, "keeping packed weights for the next run", tells_files(chosen, opened));
     listen_to_user(opened->session);
-    accel_session_keep(opened->session, NULL);
+    code = accel_session_keep(opened->session, NULL, NULL);
     rest_from_user();
     progress_end(&progress);
+    if (code == ACCEL_E_CANCELLED && !chosen->quiet && !chosen->common.json)
+        fprintf(stderr, "packed     not kept: interrupted; the next run, or accelctl cache warm, does it\n");
 }
 
 static int run_model(const struct run_options *chosen, struct opened *opened)
@@ -444,6 +447,9 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
         code = status == ACCEL_OK ? write_text(chosen, opened, tokenizer, &prompt)
                                   : say_error(chosen->common.json, &error);
     rest_from_user();
+    /* Whoever reads the answer does not wait for the disk. */
+    if (code == EXIT_DONE && fflush(output()) != 0)
+        code = EXIT_FAILED;
     if (code == EXIT_DONE)
         keep_weights(chosen, opened);
     accel_token_list_free(&prompt);
@@ -540,7 +546,11 @@ const struct verb verb_run = {
         "and as measured, time to the first token, tokens per second, placement, fallbacks. An interrupt (Ctrl-C) "
         "ends the text, and the numbers still come; while the model is loaded it ends the command, and kernels that "
         "were "
-        "compiled by then are kept. Where a driver does not come back within 5 seconds, the command ends without it.\n"
+        "compiled by then are kept. Behind the text the first run of a model keeps on disk what a driver has packed of "
+        "its weights (accelctl cache), so that later ones need not; an interrupt ends that, too, and the text is "
+        "whole. "
+        "A text that was interrupted keeps nothing, nor does --no-cache. Where a driver does not come back within 5 "
+        "seconds, the command ends without it.\n"
         "Several prompts are written at the same time, up to 8 a step or as --set sequences says, and printed in their "
         "order when all have ended. Where weights and activations are F32 each is what its prompt writes alone; "
         "quantized "

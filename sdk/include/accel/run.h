@@ -58,13 +58,21 @@ ACCEL_API void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT;
 ACCEL_API int32_t accel_weights_create(struct accel_module *module, const struct accel_source *source,
                                        const struct accel_task *task, struct accel_weights **out_weights,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
+/** What accel_weights_keep found or did. */
+#define ACCEL_KEPT_NOTHING 0u /**< no weight was packed by a driver whose packed weights can be kept */
+#define ACCEL_KEPT_BEFORE 1u  /**< they are there already */
+#define ACCEL_KEPT_NOW 2u     /**< they have been written */
+#define ACCEL_KEPT_NOT                                                                                                 \
+    3u /**< the context keeps nothing, or nobody says what the weights are, as of a model's file                       \
+        *   that was changed less than two seconds before it was read */
+
 /** Keeps on disk what the driver has packed of the weights, so that the next accel_weights_create for the same ones, on
  *  such a device, maps that instead of packing again. Writes and syncs about as many bytes as they have: call it when
- *  nobody waits, after the first steps or before the free; steps may run meanwhile. ACCEL_OK also where nothing was
- *  packed, where it came from there, or where the context keeps nothing. ACCEL_E_BUSY: another process is writing it;
- *  ACCEL_E_LIMIT: more than ACCEL_PACKED_BYTES of the environment, or than files may be; ACCEL_E_IO, ACCEL_E_DENIED: a
- *  full disk, a folder that is not the user's ...: nothing is lost but the copy, and another call tries again. */
-ACCEL_API int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_task *task,
+ *  nobody waits, after the first steps or before the free; steps may run meanwhile. `out_kept` (may be NULL) is one of
+ *  ACCEL_KEPT_.... ACCEL_E_BUSY: another process is writing it; ACCEL_E_LIMIT: more than ACCEL_PACKED_BYTES of the
+ *  environment, than half of what is free on the disk, or than files may be; ACCEL_E_IO, ACCEL_E_DENIED: a folder that
+ *  is not the user's ...: nothing is lost but the copy, and another call tries again. */
+ACCEL_API int32_t accel_weights_keep(struct accel_weights *weights, const struct accel_task *task, uint32_t *out_kept,
                                      struct accel_error *error) ACCEL_NOEXCEPT;
 /** Drops the weights. */
 ACCEL_API void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT;

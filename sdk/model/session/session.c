@@ -157,24 +157,34 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     return code;
 }
 
-static int32_t keep_device(struct accel_session *session, const struct accel_session *whole, struct accel_error *error)
+static int32_t keep_device(struct accel_session *session, const struct accel_session *whole, uint32_t *kept,
+                           struct accel_error *error)
 {
     const struct load_task load = {{.size = sizeof load.task, .progress = ask_load}, whole};
+    uint32_t here;
+    int32_t code = accel_weights_keep(session->weights, &load.task, &here, error);
 
-    return accel_weights_keep(session->weights, &load.task, error);
+    if (here > *kept)
+        *kept = here;
+    return code;
 }
 
-int32_t accel_session_keep(struct accel_session *session, struct accel_error *error)
+int32_t accel_session_keep(struct accel_session *session, uint32_t *out_kept, struct accel_error *error)
 {
+    uint32_t kept = ACCEL_KEPT_NOTHING;
     int32_t code = ACCEL_OK;
 
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
     if (session->piece_count == 0)
-        code = keep_device(session, session, error);
+        code = keep_device(session, session, &kept, error);
     for (uint32_t p = 0; code == ACCEL_OK && p < session->piece_count; p++)
-        code = keep_device(session->pieces[p], session, error);
-    atomic_store(&session->cancelled, 0);
+        code = keep_device(session->pieces[p], session, &kept, error);
+    if (out_kept != NULL)
+        *out_kept = kept;
+    /* Before it could ask. */
+    if (atomic_exchange(&session->cancelled, 0) != 0 && code == ACCEL_E_BUSY)
+        return accel_error_set(error, ACCEL_E_CANCELLED, "keeping weights was cancelled");
     return code;
 }
 

@@ -3,7 +3,9 @@
  * What names the content of a weight, for those who keep what they made of it. Hashing the bytes would take as long as
  * reading the model: a weight is named by the files that it comes from, as the system tells one file from another and
  * from what it was before (device, number, size, and the times of the last change of its bytes and of any other kind,
- * of which nobody can put back the second), by its own name, and by the type that it is given.
+ * of which nobody can put back the second), by its own name, and by the type that it is given. What writes to a file
+ * through a shared mapping while it is read here may change bytes without another time: systems note the first store to
+ * a page only, until they have written it back.
  */
 #define _GNU_SOURCE
 #include "config.h"
@@ -71,6 +73,7 @@ static int add_beside(XXH3_state_t *state, const char *part, const char *name)
 
 void file_source_identify(struct file_source *source)
 {
+    static const char *const beside[] = {"config.json", "quantize_config.json"};
     const struct accel_model_file *file = source->file;
     XXH3_state_t *state = XXH3_createState();
     XXH128_canonical_t canonical;
@@ -78,8 +81,8 @@ void file_source_identify(struct file_source *source)
 
     for (uint32_t part = 0; whole && part < accel_model_file_part_count(file); part++)
         whole = add_file(state, accel_model_file_part_fd(file, part));
-    if (whole && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS)
-        whole = add_beside(state, accel_model_file_part_path(file, 0), "config.json");
+    for (size_t i = 0; whole && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS && i < 2; i++)
+        whole = add_beside(state, accel_model_file_part_path(file, 0), beside[i]);
     source->identified = (uint32_t)whole;
     if (whole) {
         XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));

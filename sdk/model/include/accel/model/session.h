@@ -88,9 +88,11 @@ ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_sessi
 /** Opens the device, compiles, loads weights, makes caches. ACCEL_E_MEMORY where the plan does not fit its budget.
  * Once: a second call, also after one that failed with the device open, is ACCEL_E_INVALID. */
 ACCEL_API int32_t accel_session_load(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
-/** Keeps on disk what drivers have packed of the weights of a loaded session, for later loads (accel_weights_keep,
- * whose answers it has: the first one that is no ACCEL_OK). ACCEL_E_CANCELLED after accel_session_cancel. */
-ACCEL_API int32_t accel_session_keep(struct accel_session *session, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Keeps on disk what drivers have packed of the weights of a loaded session, for later loads: accel_weights_keep,
+ * whose answers it has, the first one that is no ACCEL_OK, and of several devices the highest ACCEL_KEPT_...
+ * (`out_kept` may be NULL). ACCEL_E_CANCELLED after accel_session_cancel. */
+ACCEL_API int32_t accel_session_keep(struct accel_session *session, uint32_t *out_kept,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Most tokens of a sequence; with kv.full=slide or prune the most that it holds, however long it grows. */
 ACCEL_API uint64_t accel_session_context(const struct accel_session *session) ACCEL_NOEXCEPT;
