@@ -24,7 +24,7 @@ kernels = $(src)/plugins/cpu/kernels
 headers = $(wildcard $(kernels)/*.h $(kernels)/*.def $(kernels)/*/*.h $(src)/tests/kernels/*.h $(src)/tests/kernels/aarch64/*.h)
 vector = $(patsubst $(kernels)/vector/%.c,%,$(wildcard $(kernels)/vector/*.c))
 neon = $(patsubst $(kernels)/neon/%.c,%,$(wildcard $(kernels)/neon/*.c))
-plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/scalar/*.c))
+plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/panels/*.c $(kernels)/scalar/*.c))
 quant = $(patsubst $(src)/sdk/quant/%.c,%,$(wildcard $(src)/sdk/quant/*.c))
 levels = neon dotprod i8mm
 march_neon = -march=armv8-a
