@@ -63,16 +63,14 @@ if HAVE_AVX512
 TESTS += %D%/bochs.sh
 endif
 
-# What every emulated level has beside its own kernels. The stand-ins are made of AVX2.
-kernels_emulated_rest = $(cpu_kernels_faces) plugins/cpu/kernels/dispatch.c plugins/cpu/kernels/levels.c \
-	plugins/cpu/kernels/detect.c plugins/cpu/kernels/rows8.c plugins/cpu/kernels/panels/panels.c
+# The stand-ins are made of AVX2.
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if HAVE_SIMDE
 kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni tests/kernels/emulated_avx512bf16 \
 	tests/kernels/emulated_amx
 check_LTLIBRARIES += libcpu-kernels-emulated.la libcpu-kernels-emulated-avxvnni.la
-libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(kernels_emulated_rest)
+libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(cpu_kernels_common)
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
@@ -84,7 +82,7 @@ tests_kernels_emulated_avx512bf16_LDADD = $(tests_kernels_emulated_LDADD)
 tests_kernels_emulated_amx_SOURCES = %D%/main.c
 tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AMX -DKERNELS_EMULATED
 tests_kernels_emulated_amx_LDADD = $(tests_kernels_emulated_LDADD)
-libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(kernels_emulated_rest)
+libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernels_common)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c

@@ -5,11 +5,14 @@
 noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIBRARIES)
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
-cpu_kernels_faces = %D%/kernels.h %D%/kernels.def %D%/declare.h %D%/levels.h %D%/tile.h %D%/panels/panels.h \
-	%D%/panels/few_types.h
+cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/declare.h \
+	%D%/levels.h %D%/tile.h %D%/panels/panels.h %D%/panels/few_types.h
+# What every set of levels has once.
+cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/weights.c %D%/activations.c \
+	%D%/panels/panels.c
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
-libcpu_kernels_la_SOURCES = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/rows8.c %D%/panels/panels.c
+libcpu_kernels_la_SOURCES = $(cpu_kernels_common)
 libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_LEVEL_LIBRARIES) libaccel-quant.la -lm
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
 

@@ -3,7 +3,7 @@
 #ifndef CPU_KERNELS_TILE_H
 #define CPU_KERNELS_TILE_H
 
-#include "kernels.h"
+#include "activations.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "kernels.h"
+#include "activations.h"
 
 static size_t tiles_of(size_t m, size_t k)
 {
