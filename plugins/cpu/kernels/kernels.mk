@@ -6,7 +6,7 @@ noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIB
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
 cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/declare.h \
-	%D%/levels.h %D%/tile.h %D%/panels/panels.h %D%/panels/few_types.h
+	%D%/levels.h %D%/tile.h %D%/view.h %D%/panels/panels.h %D%/panels/few_types.h
 # What every set of levels has once.
 cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/weights.c %D%/activations.c \
 	%D%/panels/panels.c

@@ -7,39 +7,11 @@
  */
 #include "scalar.h"
 
+#include "plugins/cpu/kernels/view.h"
+
 #include <accel/quant/half.h>
 #include <math.h>
 #include <string.h>
-
-/* What one item sees. */
-struct view {
-    const int32_t *pages;
-    const uint32_t *mask; /* bits of the blocks of keys, or NULL */
-    size_t sequence;
-    size_t sinks; /* visible keys before `first` */
-    size_t first; /* first key of the window */
-    size_t end;   /* one past the last */
-};
-
-/* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
-static struct view view_of(const struct cpu_attention *call, size_t token)
-{
-    struct view view = {.pages = call->table};
-    for (size_t s = 0; s < call->sequences; s++) {
-        if ((int64_t)token < call->first[s] || (int64_t)token >= call->first[s + 1])
-            continue;
-        size_t length = (size_t)call->length[s];
-        size_t place = length - (size_t)call->first[s + 1] + token;
-        view.pages = call->table + s * call->pages;
-        view.sequence = s;
-        if (call->mask)
-            view.mask = call->mask + (s * call->blocks + place / call->block) * ((call->blocks + 31) / 32);
-        view.end = call->causal ? place + 1 : length;
-        view.first = call->window && place + 1 > call->window ? place + 1 - call->window : 0;
-        view.sinks = call->sinks < view.first ? call->sinks : view.first;
-    }
-    return view;
-}
 
 /* Element `at` of a planar row of 4 or 8 bits. */
 static float planar_element(const struct cpu_cache *cache, size_t slot, size_t at)
@@ -70,30 +42,36 @@ static float score_of(const struct cpu_attention *call, const float *q, size_t s
     return call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
 }
 
-/* Keys of a part of what an item sees, in order: sinks, then the window. */
-static void part_of(const struct cpu_attention *call, const struct view *view, size_t *out_begin, size_t *out_end)
+/* Keys that an item sees before its window. */
+static size_t sinks_of(const struct cpu_attention *call, const struct cpu_view *view)
 {
-    const size_t span = view->sinks + view->end - view->first;
+    return call->sinks < view->first ? call->sinks : view->first;
+}
+
+/* Keys of a part of what an item sees, in order: sinks, then the window. */
+static void part_of(const struct cpu_attention *call, const struct cpu_view *view, size_t *out_begin, size_t *out_end)
+{
+    const size_t span = sinks_of(call, view) + view->end - view->first;
     *out_begin = call->parts > 1 ? span * call->part / call->parts : 0;
     *out_end = call->parts > 1 ? span * (call->part + 1) / call->parts : span;
 }
 
 /* The place of visible key i, and whether its block is seen. */
-static int place_of(const struct cpu_attention *call, const struct view *view, size_t i, size_t *out_place)
+static int place_of(const struct cpu_attention *call, const struct cpu_view *view, size_t i, size_t *out_place)
 {
-    const size_t j = i < view->sinks ? i : view->first + i - view->sinks;
+    const size_t sinks = sinks_of(call, view), j = i < sinks ? i : view->first + i - sinks;
     *out_place = j;
     return view->mask == NULL || (view->mask[j / call->block / 32] >> (j / call->block % 32) & 1) != 0;
 }
 
-static size_t slot_of(const struct cpu_attention *call, const struct view *view, size_t place)
+static size_t slot_of(const struct cpu_attention *call, const struct cpu_view *view, size_t place)
 {
     return (size_t)view->pages[place / call->page] * call->page + place % call->page;
 }
 
 static void item(const struct cpu_attention *call, size_t token, size_t head)
 {
-    struct view view = view_of(call, token);
+    struct cpu_view view = cpu_view_of(call, token);
     size_t kv_head = head / (call->heads / call->kv_heads), begin, end, j;
     const float *q = call->q + (token * call->heads + head) * call->size;
     float *partial = call->partial + (token * call->heads + head) * (call->value_size + 2);
@@ -137,7 +115,7 @@ void cpu_attention_scalar(const struct cpu_attention *call, size_t begin, size_t
 void cpu_attention_mass_scalar(const struct cpu_attention *call, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
-        const struct view view = view_of(call, i / call->heads);
+        const struct cpu_view view = cpu_view_of(call, i / call->heads);
         const size_t kv_head = i % call->heads / (call->heads / call->kv_heads);
         const float most = call->stats[2 * i], sum = call->stats[2 * i + 1];
         float *mass = call->mass + view.sequence * call->pages * call->page;

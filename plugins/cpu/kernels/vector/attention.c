@@ -9,14 +9,7 @@
  */
 #include "attention_digits.h"
 
-/* What one item sees. */
-struct view {
-    const int32_t *pages;
-    const uint32_t *mask; /* bits of the blocks of keys, or NULL */
-    size_t sequence;
-    size_t first; /* first visible key */
-    size_t end;   /* one past the last */
-};
+#include "plugins/cpu/kernels/view.h"
 
 /* A block of query rows that share a head of keys, and what is carried for each. */
 struct block {
@@ -33,25 +26,6 @@ struct block {
     float most[ROWS];
     float sum[ROWS];
 };
-
-/* The sequence of a token and the keys it sees; an empty range for a row without a sequence. */
-static struct view view_of(const struct cpu_attention *call, size_t token)
-{
-    struct view view = {.pages = call->table};
-    for (size_t s = 0; s < call->sequences; s++) {
-        if ((int64_t)token < call->first[s] || (int64_t)token >= call->first[s + 1])
-            continue;
-        size_t length = (size_t)call->length[s];
-        size_t place = length - (size_t)call->first[s + 1] + token;
-        view.pages = call->table + s * call->pages;
-        view.sequence = s;
-        if (call->mask != NULL)
-            view.mask = call->mask + (s * call->blocks + place / call->block) * ((call->blocks + 31) / 32);
-        view.end = call->causal ? place + 1 : length;
-        view.first = call->window && place + 1 > call->window ? place + 1 - call->window : 0;
-    }
-    return view;
-}
 
 /* Slots of keys first .. first + count. */
 static void slots_of(const struct cpu_attention *call, const int32_t *pages, size_t first, size_t count, size_t *out)
@@ -429,7 +403,7 @@ static void add_token(const struct cpu_attention *call, size_t token, size_t kv_
                       struct block *block)
 {
     const size_t group = call->heads / call->kv_heads;
-    const struct view view = view_of(call, token);
+    const struct cpu_view view = cpu_view_of(call, token);
     for (size_t g = 0; g < group; g++) {
         const size_t item = token * call->heads + kv_head * group + g, r = block->count;
         if (item < begin || item >= end)
@@ -455,9 +429,9 @@ static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t l
     const size_t group = call->heads / call->kv_heads;
     const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
     const size_t rows = least(ROWS, TILE / longest), most = rows / group == 0 ? 1 : rows / group;
-    const int32_t *pages = view_of(call, token).pages;
+    const int32_t *pages = cpu_view_of(call, token).pages;
     size_t count = 1;
-    while (count < most && token + count < last && view_of(call, token + count).pages == pages)
+    while (count < most && token + count < last && cpu_view_of(call, token + count).pages == pages)
         count++;
     return count;
 }
