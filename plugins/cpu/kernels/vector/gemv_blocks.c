@@ -12,12 +12,6 @@
 
 #define MOST_ROWS 2u /* of x: for more, digits taken apart once for all are the faster way (measured) */
 
-/* Four rows of W: the first, and bytes from one to the next (0: the same row four times). */
-struct rows4 {
-    const uint8_t *first;
-    size_t stride;
-};
-
 /* Sums of four rows of W with a row of x; of their offsets. */
 struct sums4 {
     __m256 a, b, c, d;
@@ -63,20 +57,19 @@ CPU_INLINE __m256 block_add(const struct kind kind, const uint8_t *block, __m256
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scale, sum);
 }
 
-/* Block b of four rows. */
-CPU_INLINE struct sums4 block4(const struct kind kind, const struct rows4 w, const struct gemv_x *x, size_t b,
-                               struct sums4 s)
+/* Block b of four rows of W: of the first, and bytes from one to the next (0: the same row four times). */
+CPU_INLINE struct sums4 block4(const struct kind kind, const uint8_t *p, size_t stride, const struct gemv_x *x,
+                               size_t b, struct sums4 s)
 {
-    const uint8_t *p = w.first + b * kind.block_bytes;
     const __m256i q = load32(x->q + 32 * b);
-    __m128 d = halves4(p, w.stride), both = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + b));
+    __m128 d = halves4(p, stride), both = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + b));
     const __m256 scale = _mm256_set_m128(both, both);
     if (kind.type != ACCEL_IQ4_NL)
-        s.offset = _mm_fmadd_ps(kind.minimum ? halves4(p + 2, w.stride) : d, _mm_broadcast_ss(x->sum + b), s.offset);
+        s.offset = _mm_fmadd_ps(kind.minimum ? halves4(p + 2, stride) : d, _mm_broadcast_ss(x->sum + b), s.offset);
     s.a = block_add(kind, p, q, _mm256_permute_ps(scale, 0x00), s.a);
-    s.b = block_add(kind, p + w.stride, q, _mm256_permute_ps(scale, 0x55), s.b);
-    s.c = block_add(kind, p + 2 * w.stride, q, _mm256_permute_ps(scale, 0xaa), s.c);
-    s.d = block_add(kind, p + 3 * w.stride, q, _mm256_permute_ps(scale, 0xff), s.d);
+    s.b = block_add(kind, p + stride, q, _mm256_permute_ps(scale, 0x55), s.b);
+    s.c = block_add(kind, p + 2 * stride, q, _mm256_permute_ps(scale, 0xaa), s.c);
+    s.d = block_add(kind, p + 3 * stride, q, _mm256_permute_ps(scale, 0xff), s.d);
     return s;
 }
 
@@ -86,14 +79,15 @@ CPU_INLINE float offset_factor(const struct kind kind)
     return kind.minimum ? 1.0f : kind.type == ACCEL_Q5_0 ? -16.0f : 0.0f;
 }
 
-CPU_INLINE __m128 dot4(const struct kind kind, const struct rows4 w, const struct gemv_x *x, size_t blocks)
+CPU_INLINE __m128 dot4(const struct kind kind, const uint8_t *first, size_t stride, const struct gemv_x *x,
+                       size_t blocks)
 {
     const __m256 zero = _mm256_setzero_ps();
     struct sums4 s = {zero, zero, zero, zero, _mm_setzero_ps()};
     for (size_t b = 0; b < blocks; b++) {
         /* The four rows and the next four lie one after the other. */
-        ask_lines(w.first + 4 * (w.stride + b * kind.block_bytes), 4 * kind.block_bytes);
-        s = block4(kind, w, x, b, s);
+        ask_lines(first + 4 * (stride + b * kind.block_bytes), 4 * kind.block_bytes);
+        s = block4(kind, first + b * kind.block_bytes, stride, x, b, s);
     }
     __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(s.a, s.b), _mm256_hadd_ps(s.c, s.d));
     __m128 sum = _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1));
@@ -107,12 +101,12 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, size
         float sums[MOST_ROWS][GEMV_COLUMNS + 4];
         const size_t count = least(GEMV_COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
-            const struct rows4 w = {(const uint8_t *)call->w.plane[0] + (j + at) * call->w.stride[0],
-                                    count - at >= 4 ? call->w.stride[0] : 0};
+            const uint8_t *first = (const uint8_t *)call->w.plane[0] + (j + at) * call->w.stride[0];
+            const size_t stride = count - at >= 4 ? call->w.stride[0] : 0;
             for (size_t r = 0; r < call->m; r++) {
                 const struct gemv_x x = {call->x8.q + r * call->k, call->x8.scale + r * blocks,
                                          call->x8.sum + r * blocks, NULL};
-                _mm_storeu_ps(sums[r] + at, dot4(kind, w, &x, blocks));
+                _mm_storeu_ps(sums[r] + at, dot4(kind, first, stride, &x, blocks));
             }
         }
         for (size_t r = 0; r < call->m; r++)

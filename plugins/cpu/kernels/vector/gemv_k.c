@@ -76,15 +76,10 @@ CPU_INLINE __m256i group_digits(const struct kind kind, const uint8_t *block, co
 
 /* ---- 32 weights share a scale ---- */
 
-/* Eight scales and eight minima of 6 bits (see unpack_scales6). */
-CPU_INLINE void scales6(const uint8_t *block, __m256 *out_scales, __m256 *out_minima)
+/* Eight unsigned bytes, four in each word. */
+CPU_INLINE __m256 eight_bytes(uint32_t low, uint32_t high)
 {
-    const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x03030303;
-    uint32_t a = word_at(block + 4), b = word_at(block + 8), c = word_at(block + 12);
-    uint64_t scales = (a & six) | (uint64_t)((c & four) | (a >> 6 & two) << 4) << 32;
-    uint64_t minima = (b & six) | (uint64_t)((c >> 4 & four) | (b >> 6 & two) << 4) << 32;
-    *out_scales = to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)scales)));
-    *out_minima = to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)minima)));
+    return to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)(low | (uint64_t)high << 32))));
 }
 
 /* Eight scales of 4 and 2 bits, 32 too high. */
@@ -118,8 +113,10 @@ CPU_INLINE struct coarse coarse_head(const struct kind kind, const uint8_t *bloc
     const __m256 d = _mm256_set1_ps(half_to_float(block));
     struct coarse head;
     if (kind.minimum) {
-        scales6(block, &head.scales, &head.minima);
-        head.minima = _mm256_mul_ps(head.minima, _mm256_set1_ps(half_to_float(block + 2)));
+        uint32_t words[4];
+        words6(block, words);
+        head.scales = eight_bytes(words[0], words[1]);
+        head.minima = _mm256_mul_ps(eight_bytes(words[2], words[3]), _mm256_set1_ps(half_to_float(block + 2)));
     } else {
         head.scales = scales_iq4(block);
     }
@@ -305,7 +302,7 @@ CPU_INLINE struct fine_two block_two(const struct kind kind, const uint8_t *cons
     return acc;
 }
 
-/* Heads of two blocks with scales and minima of 6 bits: what scales6 does, for both at once. */
+/* Heads of two blocks with scales and minima of 6 bits: what words6 does, for both at once. */
 CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
 {
     const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)block[0])),
