@@ -19,7 +19,7 @@ EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
 # Compiled once per level.
 cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h \
 	%D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/four.h %D%/vector/few_rows.h \
-	%D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
+	%D%/vector/attention_scratch.h %D%/vector/attention_staged.h %D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
 	%D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c \
 	%D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c \
 	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
