@@ -17,18 +17,20 @@ libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_LEVEL_LIBRARIES) libac
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
 
 # Compiled once per level.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/layout.h %D%/vector/functions.h %D%/vector/finish.h \
-	%D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/four.h %D%/vector/few_rows.h \
-	%D%/vector/attention_scratch.h %D%/vector/attention_staged.h %D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
-	%D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c \
-	%D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c %D%/vector/gemv_k.c %D%/vector/gemv_planar.c \
-	%D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
+cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/layout.h \
+	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
+	%D%/vector/four.h %D%/vector/few_rows.h %D%/vector/attention_scratch.h %D%/vector/attention_staged.h \
+	%D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h \
+	%D%/vector/gemm_fill.h %D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c \
+	%D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c \
+	%D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
 	%D%/avx2/panels8.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/panels8.c %D%/avx512/gemm_core.c
 # What these levels have beside AVX-512.
-cpu_kernels_avx512bf16 = %D%/avx512bf16/matmul16.c
-cpu_kernels_amx = %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/round16.c %D%/amx/matmul16.c
+cpu_kernels_avx512bf16 = %D%/vector/simd_bf16.h %D%/avx512bf16/matmul16.c
+cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/round16.c \
+	%D%/amx/matmul16.c
 cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m256.h %D%/vector/neon_vec.h \
 	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 

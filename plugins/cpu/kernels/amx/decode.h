@@ -8,6 +8,7 @@
 #define CPU_AMX_DECODE_H
 
 #include "plugins/cpu/kernels/vector/planar.h"
+#include "plugins/cpu/kernels/vector/simd_bf16.h"
 
 #define TILE_ROWS 16u
 #define STEP 32u /* values of a row of a tile */

@@ -8,6 +8,7 @@
  */
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemm.h"
+#include "plugins/cpu/kernels/vector/simd_bf16.h"
 
 #define W_ROWS 32u
 #define PAIRS 128u  /* of k: a panel of 16 KiB */
