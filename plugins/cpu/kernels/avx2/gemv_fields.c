@@ -225,9 +225,9 @@ CPU_INLINE void gemv(const uint32_t type, const uint32_t bytes, const struct cpu
                      size_t begin, size_t end)
 {
     const size_t blocks = call->k / 256, stride = call->w.stride[0];
-    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
-        float sums[GEMV_COLUMNS + 1];
-        const size_t count = least(GEMV_COLUMNS, end - j);
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        float sums[FINISH_COLUMNS + 1];
+        const size_t count = least(FINISH_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
         for (size_t c = 0; c < count; c += 2)
             dot_two(type, bytes, row + c * stride, c + 1 < count ? stride : 0, x, blocks, sums + c);

@@ -13,8 +13,6 @@
 #include "four.h"
 #include "gemm.h"
 
-#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
-
 /* `rows` rows of x, up to FEW8, with four rows of W: PAIR at a time, so that these come from the first cache for the
  * next of them. */
 CPU_INLINE void dot_rows(const struct layout f, const struct cpu_matmul *call, const struct four w, size_t i,
@@ -33,9 +31,9 @@ CPU_INLINE void dot_rows(const struct layout f, const struct cpu_matmul *call, c
 CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                            size_t end)
 {
-    for (size_t j = begin; j < end; j += COLUMNS) {
-        float sums[FEW8][COLUMNS + 4], *to[FEW8];
-        const size_t count = least(COLUMNS, end - j);
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        float sums[FEW8][FINISH_COLUMNS + 4], *to[FEW8];
+        const size_t count = least(FINISH_COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             const int whole = count - at >= 4;
             const struct four w = {digits_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
@@ -54,9 +52,9 @@ CPU_INLINE void matmul_few(const struct layout f, const struct cpu_matmul *call,
 CPU_INLINE void matmul_apart(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                              size_t quarter)
 {
-    for (size_t j = begin; j < begin + quarter; j += COLUMNS) {
-        float sums[FEW8][4][COLUMNS], four[FEW8][4], *to[FEW8];
-        const size_t count = least(COLUMNS, begin + quarter - j);
+    for (size_t j = begin; j < begin + quarter; j += FINISH_COLUMNS) {
+        float sums[FEW8][4][FINISH_COLUMNS], four[FEW8][4], *to[FEW8];
+        const size_t count = least(FINISH_COLUMNS, begin + quarter - j);
         for (size_t r = 0; r < rows; r++)
             to[r] = four[r];
         for (size_t at = 0; at < count; at++) {

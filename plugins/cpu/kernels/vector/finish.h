@@ -6,6 +6,8 @@
 
 #include "functions.h"
 
+#define FINISH_COLUMNS 16u /* of y whose sums are kept until they are finished together */
+
 CPU_INLINE vf finish_vector(const struct cpu_matmul *call, vf sums, vf bias, vf residual)
 {
     return v_function(call->function, sums + bias) + residual;

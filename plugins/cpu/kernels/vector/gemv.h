@@ -11,7 +11,6 @@
 
 #define GEMV_ROWS 4u       /* most rows of x */
 #define GEMV_VALUES 32768u /* most values of x: what is derived from them lies on the stack */
-#define GEMV_COLUMNS 16u   /* of y whose sums are kept until they are finished together */
 
 /* A row of x with what kernels want beside its digits. */
 struct gemv_x {

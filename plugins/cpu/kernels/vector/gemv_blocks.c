@@ -97,9 +97,9 @@ CPU_INLINE __m128 dot4(const struct kind kind, const uint8_t *first, size_t stri
 CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     const size_t blocks = call->k / CPU_BLOCK;
-    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
-        float sums[MOST_ROWS][GEMV_COLUMNS + 4];
-        const size_t count = least(GEMV_COLUMNS, end - j);
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        float sums[MOST_ROWS][FINISH_COLUMNS + 4];
+        const size_t count = least(FINISH_COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             const uint8_t *first = (const uint8_t *)call->w.plane[0] + (j + at) * call->w.stride[0];
             const size_t stride = count - at >= 4 ? call->w.stride[0] : 0;

@@ -431,7 +431,7 @@ CPU_INLINE void block_several(const struct kind kind, const uint8_t *block, cons
 
 /* A row of W with `rows` rows of x; a column of `sums`. */
 CPU_INLINE void dot_several(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t rows,
-                            size_t blocks, float (*sums)[GEMV_COLUMNS], size_t column)
+                            size_t blocks, float (*sums)[FINISH_COLUMNS], size_t column)
 {
     struct sums acc[GEMV_ROWS];
     for (size_t r = 0; r < rows; r++)
@@ -448,9 +448,9 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, cons
                      size_t end)
 {
     const size_t blocks = call->k / 256;
-    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
-        float sums[GEMV_ROWS][GEMV_COLUMNS];
-        const size_t count = least(GEMV_COLUMNS, end - j);
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        float sums[GEMV_ROWS][FINISH_COLUMNS];
+        const size_t count = least(FINISH_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * call->w.stride[0];
         size_t c = 0;
         for (; call->m == 1 && c + 2 <= count; c += 2, row += 2 * call->w.stride[0]) {

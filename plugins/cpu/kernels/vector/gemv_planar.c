@@ -315,7 +315,7 @@ CPU_INLINE void row_two(const struct planar p, const uint8_t *row, size_t stride
 }
 
 CPU_INLINE void row_several(const struct planar p, const uint8_t *row, const struct planar_x *x, size_t rows,
-                            const struct planar_scales *scales, float (*sums)[GEMV_COLUMNS], size_t column)
+                            const struct planar_scales *scales, float (*sums)[FINISH_COLUMNS], size_t column)
 {
     __m256 acc[GEMV_ROWS];
     for (size_t r = 0; r < rows; r++)
@@ -340,9 +340,9 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     x.sum_stride = (p.groups + 7) / 8 * 8;
     for (size_t r = 0; r < call->m; r++)
         place_row(p, call, r, &x);
-    for (size_t j = begin; j < end; j += GEMV_COLUMNS) {
-        float sums[GEMV_ROWS][GEMV_COLUMNS];
-        const size_t count = least(GEMV_COLUMNS, end - j);
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        float sums[GEMV_ROWS][FINISH_COLUMNS];
+        const size_t count = least(FINISH_COLUMNS, end - j);
         size_t column = 0;
         for (; p.bits < 4 && call->m == 1 && column + 2 <= count; column += 2) {
             const uint8_t *row = (const uint8_t *)call->w.plane[0] + (j + column) * call->w.stride[0];

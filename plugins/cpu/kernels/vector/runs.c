@@ -12,8 +12,7 @@
 #define RUNS 8u    /* of a row of W taken apart at a time: 3 KiB */
 #define X_ROWS 64u /* rows of x that pass over them */
 #define PAIR 2u
-#define FEW 3u      /* rows of x up to which this is faster than the panels of gemm.c */
-#define COLUMNS 16u /* of y whose sums are kept until they are finished together */
+#define FEW 3u /* rows of x up to which this is faster than the panels of gemm.c */
 
 /* Rows of x, from some value and block on. */
 struct passing {
@@ -77,7 +76,7 @@ CPU_INLINE float minima(const struct run *run, const float *sum, size_t count)
 }
 
 /* `values` weights of one row of W, taken apart in `runs`, with `rows` (a constant) rows of x; adds to `sums`, which of
- * each row of x are COLUMNS apart. */
+ * each row of x are FINISH_COLUMNS apart. */
 CPU_INLINE void pass(const struct kind kind, const struct run *runs, size_t values, const struct passing *x,
                      const size_t rows, float *sums)
 {
@@ -94,7 +93,7 @@ CPU_INLINE void pass(const struct kind kind, const struct run *runs, size_t valu
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
-        sums[r * COLUMNS] += sum8(acc[r]) + offset[r];
+        sums[r * FINISH_COLUMNS] += sum8(acc[r]) + offset[r];
 }
 
 /* Takes apart `values` weights of row j from `at` on. */
@@ -123,9 +122,9 @@ CPU_INLINE void one_row(const struct kind kind, const struct cpu_matmul *call, s
             const struct passing x = {call->x8.q + (i + r) * call->k + at, call->x8.scale + first, call->x8.sum + first,
                                       call->k, blocks};
             if (rows - r >= PAIR)
-                pass(kind, runs, values, &x, PAIR, sums + r * COLUMNS);
+                pass(kind, runs, values, &x, PAIR, sums + r * FINISH_COLUMNS);
             else
-                pass(kind, runs, values, &x, 1, sums + r * COLUMNS);
+                pass(kind, runs, values, &x, 1, sums + r * FINISH_COLUMNS);
         }
     }
 }
@@ -138,14 +137,14 @@ CPU_INLINE void matmul8(const struct kind kind, const struct cpu_matmul *call, s
         return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         const size_t rows = least(X_ROWS, call->m - i);
-        for (size_t j = begin; j < end; j += COLUMNS) {
-            float sums[X_ROWS * COLUMNS];
-            const size_t count = least(COLUMNS, end - j);
-            memset(sums, 0, rows * COLUMNS * sizeof(sums[0]));
+        for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+            float sums[X_ROWS * FINISH_COLUMNS];
+            const size_t count = least(FINISH_COLUMNS, end - j);
+            memset(sums, 0, rows * FINISH_COLUMNS * sizeof(sums[0]));
             for (size_t c = 0; c < count; c++)
                 one_row(kind, call, i, rows, j + c, sums + c);
             for (size_t r = 0; r < rows; r++)
-                finish_row(call, i + r, j, count, sums + r * COLUMNS);
+                finish_row(call, i + r, j, count, sums + r * FINISH_COLUMNS);
         }
     }
 }
