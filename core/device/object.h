@@ -146,8 +146,6 @@ struct accel_held {
     uint64_t value;
 };
 
-struct accel_pool;
-
 /** A crew over a pool of threads. */
 struct accel_pool_crew {
     struct accel_crew crew; /**< first: a driver hands its address back */

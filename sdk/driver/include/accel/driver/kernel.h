@@ -37,9 +37,6 @@ struct sdk_tensor {
                              the kernel reads packed, whose planes may then be NULL */
 };
 
-struct sdk_barrier;
-struct sdk_kernel;
-
 /** One run of one node. Everything is constant while the node runs. */
 struct sdk_call {
     const struct sdk_tensor *inputs[SDK_INPUTS]; /**< NULL: optional and absent */
