@@ -20,6 +20,7 @@ libaccel_driver_la_SOURCES += \
 	%D%/module.c \
 	%D%/processors.c \
 	%D%/program.h \
+	%D%/pull.c \
 	%D%/run.c \
 	%D%/set.c \
 	%D%/share.c \

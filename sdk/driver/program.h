@@ -46,6 +46,16 @@ struct sdk_kept {
     uint32_t zero;
 };
 
+/* Bytes of one row in all planes, and of one packed row. */
+static inline uint64_t sdk_kept_bytes(const struct sdk_kept *kept)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < kept->plane_count; p++)
+        bytes += kept->row_bytes[p];
+    return bytes;
+}
+
 /* A container of weights; kept ones are sorted by key. */
 struct sdk_weights {
     struct accel_driver_weights base;
@@ -144,6 +154,10 @@ uint64_t sdk_weights_bytes(const struct sdk_module *module);
 const struct sdk_kept *sdk_weights_find(const struct sdk_weights *weights, const char *key);
 int32_t sdk_weights_create(struct accel_driver_device *device, const struct accel_weight *const *list, uint32_t count,
                            struct accel_driver_weights **out_weights, struct accel_error *error);
+
+/* Fills the weights of a container, which have their places, from the source. */
+int32_t sdk_pull(const struct sdk_weights *weights, const struct accel_source *source, const struct accel_task *task,
+                 struct accel_error *error);
 
 /* Makes the sets' skeleton: dims, calls, blocks and the bytes of scratch; addresses are still NULL. */
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
