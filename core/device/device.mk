@@ -21,6 +21,7 @@ libaccel_core_la_SOURCES += \
 	%D%/packed.c %D%/packed.h \
 	%D%/packed_file.c \
 	%D%/packed_room.c \
+	%D%/packed_use.c \
 	%D%/profile.c \
 	%D%/profiles.c \
 	%D%/quarantine.c \

@@ -48,9 +48,14 @@ static inline uint64_t accel_packed_weights(const struct accel_packed *packed)
 /** Unmaps it; nothing for one that is empty. */
 void accel_packed_unmap(struct accel_packed *packed);
 
+/** Finds the place of the list and gives the container what is kept there. `out_done`: it is filled; else the place,
+ *  where there is one, is for what the driver packs now. ACCEL_E_MEMORY and ACCEL_E_CANCELLED alone are failures. */
+int32_t accel_packed_use(struct accel_weights *weights, const struct accel_weight *const *list, uint32_t count,
+                         const struct accel_source *source, const struct accel_task *task, bool *out_done,
+                         struct accel_error *error);
+
 /** Keeps what the container holds at its place, unless another process has by now; others see the whole file or none.
- *  ACCEL_E_BUSY: another one is writing
- *  it; ACCEL_E_CANCELLED: the task wants no more. */
+ *  ACCEL_E_BUSY: another one is writing it; ACCEL_E_CANCELLED: the task wants no more. */
 int32_t accel_packed_keep(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error);
 
 /** Makes room for a file of so many bytes in the open folder: takes files away that were used longest ago, and what

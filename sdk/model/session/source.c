@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Weights of a model's file as drivers ask for them, by key and plane: mapped, or copied by some threads. */
 #include "sdk/model/session/internal.h"
 
 #include "sdk/model/format/rows.h"
