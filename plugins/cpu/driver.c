@@ -122,7 +122,7 @@ static const struct sdk_backend backend = {
     .weight_alignment = 1,
     .packs = cpu_matmul_packs,
     .pack = cpu_matmul_pack,
-    .pack_rows = 16,
+    .pack_rows = CPU_MATMUL_ROWS,
 };
 
 ACCEL_DRIVER(backend, options, sizeof options / sizeof *options, "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");
