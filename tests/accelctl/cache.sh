@@ -92,6 +92,17 @@ if grep -q 'room=packed' "$work/log"; then
     cmp -s "$work/text" "$work/text.first" || fail "another text beside a damaged file"
     packing
     grep -q 'room=packed used=' "$work/log" || fail "a damaged file is not written anew"
+    # One that shrinks while it is mapped is named, and not the driver that reads it.
+    "$accelctl" run "$q8" --greedy -q -n 1000000 --ignore-end --prompt Once --set cpu.layout=panels --set kv.full=slide \
+        >"$work/text" 2>"$work/log" &
+    writer=$!
+    for _ in $(seq 100); do [ -s "$work/text" ] && break; sleep 0.1; done
+    truncate -s 4096 "$file"
+    wait $writer
+    is $? 3 "the status of a run whose packed weights shrank"
+    grep -q "$file: the file shrank while it was in use" "$work/log" || fail "a file that shrank: $(cat "$work/log")"
+    packing
+    packing
     ACCEL_PACKED_BYTES=0 packing
     grep -q 'room=packed used=' "$work/log" || fail "a limit for writing hinders reading"
     try 0 "$accelctl" cache clear cpu
