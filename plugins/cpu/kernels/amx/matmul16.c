@@ -16,11 +16,11 @@
 #include "plugins/cpu/kernels/vector/gemm.h"
 #include "tiles.h"
 
-#define W_TILES 8u /* of a panel */
+#define W_TILES 16u /* of a panel */
 #define ROWS_MOST (W_TILES * TILE_ROWS)
-#define STEPS 16u
+#define STEPS 8u
 #define CHUNK (STEP * STEPS)
-#define X_TILES 32u /* that pass over a panel: their sums have 256 KiB */
+#define X_TILES 16u /* that pass over a panel: their sums have 256 KiB */
 #define X_ROWS (X_TILES * TILE_ROWS)
 #define LINE 64u
 #define ROW_BYTES (CHUNK / 32 * 34) /* of a chunk of a row, the widest type that has panels */
