@@ -352,8 +352,7 @@ const struct verb verb_cache = {
         "Drivers that pack weights, as cpu does where cpu.layout is panels, have the packed ones kept in the same "
         "folder when a run has ended, a file for each model, device and version of the driver, which later runs map "
         "instead of packing again; ACCEL_PACKED_BYTES limits them, and those that were used longest ago go first. "
-        "--no-cache neither "
-        "reads nor writes them.\n"
+        "--no-cache neither reads nor writes them.\n"
         "warm loads the model as accelctl run would, with the same options, keeps what is packed, and takes a step of "
         "many tokens and one of a single token where kernels are compiled. A device that compiles for each size of a "
         "step may still have some to compile in a run.",
